@@ -37,10 +37,10 @@ LAYERS = {
     "2 beliefs, acquisition": "beliefs acquisition",
     # report and notebook: what `Trace.to_html` writes and notebooks show
     "3 engine": "engine state bindings session trace explanation stopping noise annotators costs calibration "
-    "risk_control conformal novelty class_figures case report notebook",
+    "risk_control conformal novelty class_figures assessment performance verdict case report notebook",
     "4 estimator and around": "estimator hybrid amortized distillation pooling tuning selection serialization "
     "model_files versions testing tabular conversation answer_profile model_card evaluation inspection data_checks "
-    "monitoring plots datasets shipped pipelines assessment training_table",
+    "monitoring plots datasets shipped pipelines training_table",
     "5 programs": "cli server jobs __main__",
 }
 """Modules and folders of the package; tests/test_layers.py holds them to it."""

@@ -19,13 +19,13 @@ from infopursuit.acquisition.look_ahead import joint_cells
 from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages
+from infopursuit.performance import Performance, performance_of
 from infopursuit.queries.queryset import YES_NO, QuerySet
 from infopursuit.session import Session
 from infopursuit.state import Branches, State, Step
 from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, cells_of
+from infopursuit.verdict import compared_class, say_verdict
 
-CERTAIN, PROBABLE, POSSIBLE = 0.95, 0.75, 0.5
-"""From which probability on a summary says "almost certainly", "probably" and "more likely than not"."""
 MAX_REASONS = 3
 """Answers that a summary names."""
 LOW, HIGH = 0.25, 0.75
@@ -64,25 +64,35 @@ def title(pursuit: Pursuit[Any], words: Messages | None = None) -> str:
 def summary(explanation: Explanation, queries: QuerySet | None, words: Messages | None = None) -> str:
     """The outcome and what spoke for it most, in one sentence.
 
-    "Probably negative (91 %): glucose is low (85 mg/dl) and BMI is low (22.1)". An answer speaks for the class by the
+    "Probably negative (91 %): glucose is low (85 mg/dl) and BMI is low (22.1)". A class that is rare among all cases is
+    compared with its share of them: "No (92 %), but 8 % of such cases are yes, against 0.5 % of all: pressure is high
+    (131)"; the answers that are named are then those that spoke for the rare class. An answer speaks for a class by the
     change of its log odds; at most `MAX_REASONS` answers are named, the strongest first, and none that is less than a
     tenth of the strongest. Where nothing was asked, what was known beforehand is named. Without ``queries`` no number
     is called low or high.
     """
-    words, c = words or catalogues.load(), int(explanation.posteriors[-1].argmax())
-    p = explanation.confidence
-    level = "certain" if p >= CERTAIN else "probable" if p >= PROBABLE else "possible" if p > POSSIBLE else "undecided"
-    verdict = words(f"summary.{level}", **{"class": explanation.prediction, "p": words.percent(p)})
-    if not explanation.calibrated:
+    words = words or catalogues.load()
+    verdict = say_verdict(explanation, words)
+    if not explanation.calibrated and explanation.informed:
         verdict = words("summary.uncalibrated", verdict=verdict)
-    odds = log_odds(explanation.posteriors[:, c])
-    weights = np.diff(odds)
-    order = [int(k) for k in np.argsort(-weights, kind="stable")[:MAX_REASONS] if weights[k] > 0]
-    steps = [explanation.steps[k] for k in order if weights[k] >= 0.1 * weights[order[0]]] or explanation.known[:3]
-    reasons = [reason(step, queries, words) for step in steps if step.answer is not None]
+
+    reasons = [reason(step, queries, words) for step in _strongest(explanation)]
     if reasons and explanation.shape is None:  # patches of an image are shown, not told
         verdict = words("summary.because", verdict=verdict, reasons=words.join(reasons))
     return verdict + words("full_stop")
+
+
+def _strongest(explanation: Explanation) -> list[ExplanationStep]:
+    """The answers that spoke most for what the verdict reports."""
+    compared = compared_class(explanation)
+    if compared is None:
+        return []
+
+    weights = np.diff(log_odds(explanation.posteriors[:, compared]))
+    order = np.argsort(-weights, kind="stable")[:MAX_REASONS].tolist()
+    order = [k for k in order if weights[k] > 0 and weights[k] >= 0.1 * weights[order[0]]]
+    steps = [explanation.steps[k] for k in order] or list(explanation.known[:MAX_REASONS])
+    return [step for step in steps if step.answer is not None]
 
 
 def reason(step: ExplanationStep, queries: QuerySet | None, words: Messages) -> str:
@@ -116,6 +126,7 @@ class About:
 
     name: of the case. date: of the report. model, version: what was asked, and its checksum. calibration: whether
     probabilities are calibrated. summary: the outcome in a sentence. why_not: a heading and sentences, or nothing.
+    performance: how often the model is right, None where it was not learnt from the rows of a table.
     """
 
     name: str = ""
@@ -125,6 +136,7 @@ class About:
     calibration: str = ""
     summary: str = ""
     why_not: tuple[str, ...] = ()
+    performance: Performance | None = None
 
 
 def about(
@@ -133,8 +145,8 @@ def about(
 ) -> About:  # fmt: skip
     """What a report of a session says: ``session.explanation.to_html(about=about(session))``.
 
-    classifier: the fitted one, which knows on what it was calibrated. Of the classes that are not predicted the most
-    probable one is explained.
+    classifier: the fitted one, which knows on what it was calibrated and how often it is right. Of the classes that are
+    not predicted the most probable one is explained.
     """
     words, explanation = words or catalogues.load(), session.explanation
     sentences: tuple[str, ...] = ()
@@ -142,9 +154,15 @@ def about(
         other = explanation.classes[int(np.argsort(-session.posterior, kind="stable")[1])]
         sentences = (words("whynot.title", **{"class": other}), *say_why_not(why_not(session, other), session, words))
     return About(
-        name, date.today().isoformat(), model, version, say_calibration(session.pursuit, classifier, words),
-        summary(explanation, session.pursuit.queries, words), sentences,
-    )  # fmt: skip
+        name=name,
+        date=date.today().isoformat(),
+        model=model,
+        version=version,
+        calibration=say_calibration(session.pursuit, classifier, words),
+        summary=summary(explanation, session.pursuit.queries, words),
+        why_not=sentences,
+        performance=performance_of(classifier),
+    )
 
 
 def say_calibration(pursuit: Pursuit[Any], classifier: Any = None, words: Messages | None = None) -> str:
@@ -164,7 +182,7 @@ def say_calibration(pursuit: Pursuit[Any], classifier: Any = None, words: Messag
     else:
         return words("calibration.yes" if pursuit.learnt else "calibration.stated")
     shown = words("percent", p=words.number(f"{100 * error:.1f}"))
-    return words("calibration.held_out", rows=n_rows, error=shown)
+    return words("calibration.held_out", rows=words.whole(n_rows), error=shown)
 
 
 # ---- why not another class ------------------------------------------------------------------------------------------
@@ -235,7 +253,8 @@ def say_why_not(found: WhyNot, session: Session, words: Messages | None = None) 
     against = [reason(steps[place], session.pursuit.queries, words) for place, _ in found.against[:MAX_REASONS]]
     lines = [words("whynot.nothing_against", **label, prediction=found.prediction)]
     if against:
-        shown = {"p": words.percent(found.probability), "reasons": words.join(against)}
+        p = found.probability
+        shown = {"p": words.percent(p) if p >= 0.01 else words.precise_percent(p), "reasons": words.join(against)}
         lines = [words("whynot.against", **label, **shown)]
     if not found.changes:
         return [*lines, words("whynot.no_change", **label, n=MAX_CHANGES)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.checks import number
+from infopursuit.terminal import seen_width, table
 from infopursuit.types import FloatArray, IntArray
 
 MAX_CONFUSION = 50
@@ -52,19 +53,30 @@ class ClassFigures:
             raise ValueError("recall, precision and confusion are about different numbers of classes")
 
     def table(self, classes: Iterable[Any]) -> list[list[str]]:
-        """Recall and precision of each class, as rows of a table below a header."""
-        rows = [["class", "recall", "precision"]]
-        for label, recall, precision in zip(classes, self.recall, self.precision, strict=True):
-            rows.append([str(label), _percent(recall), _percent(precision)])
+        """Inputs, recall and precision of each class, as rows of a table below a header."""
+        masses = [_weight(sum(weights)) for weights in self.confusion] or [""] * len(self.recall)
+        rows = [["class", "rows", "recall", "precision"]]
+        for label, mass, recall, precision in zip(classes, masses, self.recall, self.precision, strict=True):
+            rows.append([str(label), mass, _percent(recall), _percent(precision)])
         return rows
 
     def confusion_table(self, classes: Iterable[Any]) -> list[list[str]]:
         """The confusion matrix as rows of a table below a header: true classes down, predictions across."""
         names = [str(label) for label in classes]
-        rows = [["true class, predicted as", *names]]
+        rows = [["true class", *(f"predicted {name}" for name in names)]]
         for name, weights in zip(names, self.confusion, strict=True):
             rows.append([name, *map(_weight, weights)])
         return rows
+
+    def lines(self, classes: Iterable[Any], width: int) -> list[str]:
+        """Both tables for a terminal of so many columns, one below the other."""
+        names = [str(label) for label in classes]
+        confusion = self.confusion_table(names)
+        lines = table(confusion)
+        if max(map(seen_width, lines)) > width:
+            confusion[0] = ["true class, predicted as", *names]
+            lines = table(confusion)
+        return ["", *table(self.table(names)), "", *lines]
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> ClassFigures:

@@ -17,7 +17,7 @@ from infopursuit.acquisition.mutual_information import MutualInformation, check_
 from infopursuit.acquisition.ranking import Ranking
 from infopursuit.beliefs import build_belief
 from infopursuit.bindings import Bindings
-from infopursuit.calibration import Calibrator
+from infopursuit.calibration import Calibrator, TemperatureScaling
 from infopursuit.checks import instance, whole_number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
@@ -266,6 +266,21 @@ class Pursuit(Generic[B]):
         possible = everything_possible(self.queries) if shared else None
         known, watch = self._believed(b, np.zeros(1, dtype=np.int64)), Watch.start(self.stopping)
         return State(Histories.empty(self.queries), b, *known, closed, possible, watch, one, one, StopPoint.none(1))
+
+    def base_rates(self, known: Iterable[History]) -> FloatArray | None:
+        """(C,) the share of each class of all cases, where it may differ from the first posterior of a trace.
+
+        It is the frequency of the classes in training where the calibrator knows it: a learnt belief may be somewhat
+        off before the first answer. Else it is the posterior before anything was known, None where nothing was.
+
+        Parameters
+        ----------
+        known : iterable of History
+            What was known of each input beforehand.
+        """
+        if isinstance(self.calibrator, TemperatureScaling) and self.calibrator.prior:
+            return np.array(self.calibrator.prior)
+        return np.array(self.start().posterior[0]) if any(known) else None
 
     @single_threaded()
     def propose(self, state: State[B]) -> Step[B]:

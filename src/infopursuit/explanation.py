@@ -91,6 +91,9 @@ class Explanation:
     """Of an image: 3 for colours; a pixel then has three variables."""
     label_name: str = ""
     """What the classes are values of, such as "diagnosis"; empty where nobody said."""
+    base_rates: tuple[float, ...] = ()
+    """The share of each class of all cases: its frequency in training, where it was learnt, or its probability before
+    anything was known; empty where that is `prior`."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -107,6 +110,17 @@ class Explanation:
     def posteriors(self) -> FloatArray:
         """(K + 1, C) what was believed before the first question, given what was known, and after each answer."""
         return np.array([self.prior, *(step.posterior for step in self.steps)])
+
+    @property
+    def shares(self) -> FloatArray:
+        """(C,) the share of each class of all cases."""
+        return np.array(self.base_rates or self.prior)
+
+    @property
+    def informed(self) -> bool:
+        """Whether anything is known of the case: an answer was given, or has changed what is believed."""
+        answered = any(step.answer is not None for step in (*self.known, *self.steps))
+        return answered or not np.allclose(self.posteriors[-1], self.prior, rtol=1e-6, atol=0)
 
     @property
     def prediction(self) -> Any:
@@ -336,6 +350,11 @@ class Explanation:
             raise ValueError("prior and posteriors must have a number for each class")
         if not len(self.classes) or not ((posteriors >= 0) & (posteriors <= 1 + 1e-9)).all():
             raise ValueError("prior and posteriors must be numbers from 0 to 1")
+        shares = self.shares
+        if shares.dtype.kind not in "fiu" or shares.shape != (len(self.classes),):
+            raise ValueError("base_rates must have a number for each class")
+        if not ((shares >= 0) & (shares <= 1 + 1e-9)).all():
+            raise ValueError("base_rates must be numbers from 0 to 1")
         for k, step in enumerate((*self.known, *self.steps)):
             if not all(isinstance(text, str) for text in cast(Any, (step.name, step.sentence, step.said))):
                 raise ValueError(f"steps[{k}] must have name, sentence and said as texts")

@@ -199,6 +199,8 @@ def _missing(pursuit: Pursuit[Any], profile: AnswerProfile) -> str:
 def _listed(found: Any) -> str:
     """What was chosen on held-out rows, and the sets that hold the right class, as a list."""
     lines = [line[:1].upper() + line[1:] for line in str(found).splitlines()]
+    if getattr(found, "assessment", None) is not None:
+        lines = lines[:-1]  # the last one is about the figures that have a section of their own
     sets = getattr(found, "sets", ())
     lines += [f"Prediction sets hold the right class in {100 * each.coverage:g} % of all cases." for each in sets]
     return "\n".join(f"- {plain(line, 1000)}" for line in lines)
@@ -213,7 +215,8 @@ def _assessed(assessment: Assessment | None, classes: Any) -> str:
     tables = [figures.table(classes)[: shown + 1]]
     if len(classes) <= MAX_CONFUSED:
         tables.append(figures.confusion_table(classes))
-    head = f"### Held-out rows\n\n{assessment.n_rows:,} rows on which nothing was chosen: {assessment.in_short}."
+    figures_in_words = str(assessment)
+    head = f"### Held-out rows\n\n{figures_in_words[:1].upper()}{figures_in_words[1:]}."
     return "\n\n".join([head, *map(_markdown_table, tables)]) + "\n\n"
 
 

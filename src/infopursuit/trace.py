@@ -32,7 +32,8 @@ class Trace:
     (B, K) the number that was answered, NaN where it was none; None where no query is numeric. known: B histories of
     what was known beforehand, none where nothing was; queries, length and costs do not have it, and what was believed
     first, ``posteriors[:, 0]``, rests on it. calibrated: whether posteriors are, or a stated model's; see `Pursuit`.
-    label_name: what the classes are values of.
+    label_name: what the classes are values of. base_rates: (C,) the share of each class of all cases, None where that
+    is ``posteriors[:, 0]``.
     """
 
     queries: IntArray
@@ -58,6 +59,7 @@ class Trace:
     known: tuple[History, ...] = field(default=(), repr=False)
     calibrated: bool = True
     label_name: str = ""
+    base_rates: FloatArray | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.length)
@@ -190,6 +192,7 @@ class Trace:
             exact_gains=self.exact_gains,
             calibrated=self.calibrated,
             label_name=self.label_name,
+            base_rates=() if self.base_rates is None else tuple(self.base_rates.tolist()),
             shape=getattr(qs, "shape", None),
             levels=getattr(qs, "n_levels", 2),
             channels=getattr(qs, "channels", 1),
@@ -325,4 +328,5 @@ class TraceWriter:
             known=known,
             calibrated=pursuit.calibrated,
             label_name=pursuit.label_name,
+            base_rates=pursuit.base_rates(known),
         )

@@ -8,6 +8,9 @@ import pytest
 from sklearn import config_context
 
 import infopursuit as ip
+from infopursuit import case
+from infopursuit.messages import load
+from infopursuit.performance import performance_of
 from notebook_cases import EVIL, concepts, images, table
 
 
@@ -145,6 +148,16 @@ def test_an_explanation_has_its_questions_in_order():
     assert places == sorted(places)
     assert e.steps[0].said in words
     assert e.say_probability() in words
+
+
+def test_cards_have_the_summary_and_the_figures_of_each_class():
+    clf, X = table()
+    explanation = clf.explain(X)[0]
+    assert case.summary(explanation, None) in " ".join(read(explanation._repr_html_()).words)
+    words = read(clf._repr_html_()).words
+    performance = performance_of(clf)
+    for row in performance.class_table(load(), clf.pursuit_.label_name):
+        assert [cell for cell in row if cell not in words] == []
 
 
 def test_a_long_explanation_is_cut():

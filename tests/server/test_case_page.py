@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
+from infopursuit.messages import load
+from infopursuit.performance import performance_of
 from infopursuit.server.registry import served
 from infopursuit.server.security import Embedding
 
@@ -140,7 +142,7 @@ def test_a_case_is_answered_with_numbers_to_its_end(visit):
     page = visit()
     playwright.expect(page.locator("h1:visible")).to_have_text("Diagnosis: negative or positive?")
     summary = page.locator("#case-summary")
-    assert re.match(r"Negative is more likely than not \(\d+ %\)\.", summary.inner_text())
+    assert re.match(r"Negative in \d+\s% of all cases; nothing is known of this one\.", summary.inner_text())
     playwright.expect(page.locator("#case-remaining")).to_contain_text(re.compile(r"Expect \d more question"))
     assert "glucose" in page.locator("#case-question").inner_text()
     assert page.locator(".unit").inner_text() == "mg/dl"
@@ -160,6 +162,19 @@ def test_a_case_is_answered_with_numbers_to_its_end(visit):
     page.get_by_role("button", name="Ask one more question").click()
     playwright.expect(page.locator("#case .eyebrow")).to_have_text(f"Question {asked + 1}")
     reply(page)
+
+
+def test_how_often_it_is_right_is_on_the_page(visit, ward):
+    page = visit("/?lang=de#case/ward", viewport=PHONE)
+    playwright.expect(page.locator("#case-performance p")).to_have_text(performance_of(ward.classifier).say(load("de")))
+    assert page.locator("#case-performance table:visible").count() == 0
+    page.locator("#case-performance summary").click()
+    by_class, confusion = page.locator("#case-performance table:visible").all()
+    rows = [row.locator("th, td").all_inner_texts() for row in by_class.locator("tr").all()]
+    assert rows == performance_of(ward.classifier).class_table(load("de"), "diagnosis")
+    rows = [row.locator("th, td").all_inner_texts() for row in confusion.locator("tr").all()]
+    assert rows == performance_of(ward.classifier).confusion_table(load("de"))
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
 def test_decimal_commas_are_read_and_numbers_outside_training_are_named(visit):
@@ -356,6 +371,7 @@ def test_axe_finds_nothing_serious(visit, address, axe, scheme):
     check("home")
     page.goto(f"{address}/?lang=en#case/ward")
     reply(page)
+    page.locator("#case-performance summary").click()
     page.get_by_text("What is already known").click()
     page.get_by_text("Why this question?").first.click()
     check("question")

@@ -4,7 +4,8 @@ import httpx
 import pytest
 
 from infopursuit import case
-from infopursuit.server import fitting
+from infopursuit.performance import performance_of
+from infopursuit.server import fitting, schemas
 from infopursuit.server.language import words_for
 from infopursuit.server.security import Embedding, Token
 
@@ -87,6 +88,20 @@ def test_texts_come_in_the_language_of_the_request(client, language):
     assert client.post(f"{TABLE}/next", json={"language": "de_AT; rm"}).status_code == 422
 
 
+@pytest.mark.parametrize("language", ["en", "de", "zh"])
+def test_how_often_a_model_is_right(client, models, language):
+    found = client.get(TABLE, params={"language": language}).json()["performance"]
+    classifier = models["table"].classifier
+    assert found["sentence"] == performance_of(classifier).say(words_for(language))
+    assessment, figures = classifier.assessment_, found["figures"]
+    assert schemas.Performance.model_validate(found)
+    assert (figures["accuracy"], figures["n_rows"]) == (assessment.accuracy, assessment.n_rows)
+    assert [each["recall"] for each in figures["classes"]] == list(assessment.by_class.recall)
+    assert figures["confusion"] == [list(row) for row in assessment.by_class.confusion]
+    assert [each["class"] for each in figures["classes"]] == models["table"].classes
+    assert client.get("/v1/models/animals").json()["performance"] is None
+
+
 def test_a_report_says_what_it_is_about(client):
     history = [{"query": "size", "answer": 2.5}, {"query": "colour", "answer": None, "applies": False}]
     told = client.post(f"{TABLE}/report", json={"history": history, "language": "de", "name": "Frau M."}).text
@@ -95,6 +110,8 @@ def test_a_report_says_what_it_is_about(client):
     assert '<html lang="de"' in told
     assert words("answer.not_applicable") in told
     assert words("whynot.title", **{"class": "False"}) in told
+    assert client.get(TABLE, params={"language": "de"}).json()["performance"]["sentence"] in told
+    assert words("performance.confusion") in told
 
 
 def test_catalogues_are_served_to_the_page(client):
@@ -133,7 +150,11 @@ def test_what_is_no_origin_is_refused(wrong):
 
 
 def test_a_table_is_fitted_and_asked_about(serving, models):
-    rows = "\n".join(f"{i % 10},{'red' if i % 3 else 'blue'},{'large' if i % 10 > 4 else 'small'}" for i in range(60))
+    lengths = [(37 * i % 60) / 4 for i in range(60)]
+    rows = "\n".join(
+        f"{length},{'red' if i % 3 else 'blue'},{'large' if length > 7 else 'small'}"
+        for i, length in enumerate(lengths)
+    )
     offered = {"table": models["table"]}
     with serving(offered, fit=True) as address, httpx.Client(base_url=address, timeout=120) as client:
         assert client.get("/v1/models").json()["fit"]
@@ -145,11 +166,15 @@ def test_a_table_is_fitted_and_asked_about(serving, models):
         ):
             refused = client.post("/v1/fit", json=body)
             assert (refused.status_code, refused.json()["field"]) == (422, field)
-        fitted = client.post("/v1/fit", json={"table": f"length,colour,size\n{rows}\n", "label": "size"}).json()
+        fitted = client.post(
+            "/v1/fit", json={"table": f"length,colour,size\n{rows}\n", "label": "size", "language": "de"}
+        ).json()
         model = fitted["model"]
         assert (model["label_name"], model["mode"], model["classes"]) == ("size", "case", ["large", "small"])
         assert "accuracy" in fitted["told"]
-        told = client.post(f"/v1/models/{model['name']}/next", json={"known": {"length": 9}}).json()
+        assert "60 Zeilen" in fitted["performance"]["sentence"]
+        assert client.get(f"/v1/models/{model['name']}?language=de").json()["performance"] == fitted["performance"]
+        told = client.post(f"/v1/models/{model['name']}/next", json={"known": {"length": 14}}).json()
         assert told["prediction"] == "large"
         assert [each["name"] for each in client.get("/v1/models").json()["models"]] == [
             "table"

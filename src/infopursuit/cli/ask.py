@@ -337,8 +337,12 @@ class Talk:
     def _conclude(self) -> None:
         words, explanation = self.words, self.session.explanation
         self.terminal.head(words("ask.result" if self.session.question is None else "ask.result_so_far"))
+        nothing_answered = not explanation.steps and not explanation.known
+        if nothing_answered and self.is_case:
+            return self.terminal.tell(case.summary(explanation, self.queries, words), style="good")
+
         self.terminal.say(self.terminal.paint(explanation.say_verdict(words), "good"))
-        if not explanation.steps and not explanation.known:
+        if nothing_answered:
             return self.terminal.tell(words("ask.nothing_answered"))
         self.terminal.tell(case.summary(explanation, self.queries, words))
         self.terminal.say(

@@ -15,6 +15,7 @@ from infopursuit.datasets.examples import Source
 from infopursuit.jobs.engines import ENGINES, Engine
 from infopursuit.jobs.job import Explained, explain
 from infopursuit.messages import Messages, load
+from infopursuit.performance import performance_of
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.queryset import near
 from infopursuit.report.page import MAX_INDEX, MOST, Row, Shown, batch_page, show
@@ -81,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.html is not None:
         title = args.title or f"{Path(args.data).name}, asked by {args.model.name}"
         about: Any = {"label": done.pursuit.label_name, "queries": done.pursuit.queries, "words": load(args.lang)}
+        about["performance"] = performance_of(shipped.open_model(args.model))
         page = batch_page(done.summary, shown[: args.max_shown], index, title=title, **about)
         written.append(write_text(args.html, page))
     _tell(done, shown, terminal, args.lang)

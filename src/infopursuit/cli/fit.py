@@ -244,9 +244,7 @@ def _tell_accuracy(
         f"{100 * assessment.ece:.1f} %.{auc}"
     )
     if len(clf.classes_) <= MAX_CLASSES_TOLD:
-        by_class = figures.table(clf.classes_)
-        confusion = figures.confusion_table(clf.classes_)
-        terminal.say("", *table([[*left, *right] for left, right in zip(by_class, confusion, strict=True)]))
+        terminal.say(*figures.lines(clf.classes_, terminal.width))
 
 
 def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:

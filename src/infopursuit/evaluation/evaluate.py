@@ -312,9 +312,7 @@ def _tell_classes(found: Evaluation, terminal: Terminal) -> None:
         recalls = [recall for recall in figures.recall if recall is not None]
         terminal.tell(f"Recall of a class {_share(min(recalls), 1)} to {_share(max(recalls), 1)}.")
         return
-    by_class = figures.table(found.classes)
-    confusion = figures.confusion_table(found.classes)
-    terminal.say("", *table([[*left, *right] for left, right in zip(by_class, confusion, strict=True)]))
+    terminal.say(*figures.lines(found.classes, terminal.width))
 
 
 def _share(share: float, digits: int) -> str:

@@ -26,6 +26,8 @@ WHOLE_SENTENCES = ("patch", "word")
 """Questions that are known by their sentence, not by the name of the query."""
 QUESTIONS = ("number", "date", "category", "yes_no", *NAMES, *WHOLE_SENTENCES)
 CELLS = ("up_to", "between", "above", "after", "missing", "other")
+LEAST = 1e-6
+"""Smaller probabilities are not written out."""
 NUMBER = re.compile(r"[-+]?\d[\d.:e-]*( \S+){0,2}")
 """A number or a date with its unit."""
 DECIMAL = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?( \S+){0,2}")
@@ -77,9 +79,34 @@ class Messages:
         """A number that is written with a decimal point, as the language writes it."""
         return re.sub(r"(?<=\d)\.(?=\d)", self.texts["decimal"], str(text))
 
+    def whole(self, n: int) -> str:
+        """A whole number with its thousands apart.
+
+        >>> load("en").whole(12345), load("de").whole(12345)
+        ('12,345', '12.345')
+        """
+        return f"{n:,}".replace(",", self.texts["thousands"])
+
     def percent(self, p: float) -> str:
         """A probability; one that is short of one is never called 100 %."""
         shown = f"{min(100 * p, 99.9):.1f}" if 0.99 < p < 1 else f"{100 * p:.0f}"
+        return self("percent", p=self.number(shown))
+
+    def precise_percent(self, p: float) -> str:
+        """A probability with two digits of it, or of what it is short of one.
+
+        >>> english = load("en")
+        >>> english.precise_percent(0.0003), english.precise_percent(0.9997), english.precise_percent(0.0512)
+        ('0.03 %', '99.97 %', '5.1 %')
+        """
+        if 0 < p < LEAST:
+            return self("less_than", p=self.precise_percent(LEAST))
+
+        p = 1 - LEAST if 1 - LEAST < p < 1 else p
+        exponent = int(f"{100 * min(p, 1 - p):.1e}".partition("e")[2])
+        shown = f"{100 * p:.{max(0, 1 - exponent)}f}"
+        if "." in shown:
+            shown = shown.rstrip("0").rstrip(".")
         return self("percent", p=self.number(shown))
 
     def ways(self, word: str) -> tuple[str, ...]:
@@ -179,7 +206,7 @@ def load(language: str | None = None) -> Messages:
     wanted = (language or ENGLISH).replace("_", "-").split(".")[0]
     english = _read(ENGLISH)
     if wanted == PSEUDO:
-        plain = ("decimal", "comma", "word.")
+        plain = ("decimal", "comma", "semicolon", "thousands", "word.")
         bracketed = {key: f"\u2067⟦{text}⟧\u2069" for key, text in english.items() if not key.startswith(plain)}
         return Messages(PSEUDO, {**english, **bracketed})
     found = wanted.split("-")[0].lower()

@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infopursuit import case
 from infopursuit.display import MAX_ROWS, Markup, answers_in_words, bar, card, facts, table, tag
 from infopursuit.explanation import Explanation, count, often, percent, short
 from infopursuit.messages import load
+from infopursuit.performance import performance_of
 from infopursuit.report.page import box, drawable, leading_classes, seen_png
 
 if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
+    from infopursuit.queries.queryset import QuerySet
     from infopursuit.session import Session
     from infopursuit.trace import Trace
 
@@ -56,7 +59,23 @@ def classifier_html(clf: Any) -> Markup:
         told.append(("calibrated", str(clf.calibration_)))
     if not pursuit.calibrated:
         told.append(("calibration", "none: probabilities are those of the learnt model; see calibrate(X, y)"))
-    return card(type(clf).__name__, facts(told), lead="Fitted: explain(X) explains inputs, session() asks questions.")
+    tables = _class_tables(clf)
+    return card(
+        type(clf).__name__, facts(told), tables, lead="Fitted: explain(X) explains inputs, session() asks questions."
+    )
+
+
+def _class_tables(clf: Any) -> Markup | str:
+    """Recall and precision of each class and the confusion matrix, on demand; nothing where they were not measured."""
+    performance, words = performance_of(clf), load()
+    if performance is None or not performance.class_rows:
+        return ""
+    shown = (
+        (performance.class_table(words, clf.pursuit_.label_name), words("performance.meaning")),
+        (performance.confusion_table(words), words("performance.confusion")),
+    )
+    tables = [table(rows[0], rows[1:], caption) for rows, caption in shown if rows]
+    return tag("details", tag("summary", words("performance.classes")), *tables)
 
 
 def pursuit_html(pursuit: Pursuit[Any]) -> Markup:
@@ -119,14 +138,14 @@ def explanation_html(e: Explanation) -> Markup:
         parts.insert(0, tag("div", picture(e, len(e), 132), style="margin:6px 0"))
     if e.warning:
         parts.insert(0, tag("div", e.warning, role="alert", style="font-weight:600"))
-    return card(f"{e.prediction}: {e.say_probability()}", *parts, lead=_lead(e))
+    return card(f"{e.prediction}: {e.say_probability()}", *parts, lead=_summarized(e))
 
 
 def session_html(session: Session) -> Markup:
     """A session: the question, the posterior, and the answers so far."""
     e, question = session.explanation, session.question
     title = f"{e.prediction}: {e.say_probability()}" if question is None else question.sentence
-    lead = _lead(e)
+    lead = _summarized(e, session.pursuit.queries)
     if question is not None:
         lead = f"Answer with {answers_in_words(session.pursuit.queries, question)}."
     parts = [posterior_table(e)]
@@ -183,6 +202,11 @@ def _bars(e: Explanation, classes: list[int], posterior: Any) -> list[Markup]:
 def _lead(e: Explanation) -> str:
     known = f", {len(e.known)} known beforehand" if e.known else ""
     return f"After {count(len(e), 'question')}{known}. {e.say_notes(load(), codes=False)[0]}"
+
+
+def _summarized(e: Explanation, queries: QuerySet | None = None) -> str:
+    """The outcome and what spoke for it, which an image shows by itself, and why it stopped."""
+    return _lead(e) if drawable(e) else f"{case.summary(e, queries)} {_lead(e)}"
 
 
 def _classes(classes: Any) -> str:

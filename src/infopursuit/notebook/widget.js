@@ -128,7 +128,7 @@ function render({ model, el }) {
     const view = model.get("view");
     const done = view.stopped && !view.question;
     const parts = done
-      ? [element("h4", {}, view.result), element("p", {}, `${view.asked[0].toUpperCase()}${view.asked.slice(1)}. ${view.stopped}`)]
+      ? [element("h4", {}, view.result), ...(view.summary ? [element("p", {}, view.summary)] : []), element("p", {}, `${view.asked[0].toUpperCase()}${view.asked.slice(1)}. ${view.stopped}`)]
       : asking(view.question, say);
     if (view.warning) parts.push(element("p", { class: "ip-error", role: "alert" }, view.warning));
     if (view.error) parts.push(element("p", { class: "ip-error", role: "alert" }, view.error));

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from infopursuit import case
 from infopursuit.display import answers_in_words
 from infopursuit.explanation import Explanation, count
 from infopursuit.messages import load
@@ -36,6 +37,7 @@ def session_view(session: Session, error: str = "") -> dict[str, Any]:
         "answers": [{"question": step.sentence, "answer": step.said} for step in e.steps],
         "picture": picture(e, len(e), 144, framed(session)) if drawable(e) else "",
         "result": f"{e.prediction}: {e.say_probability()}",
+        "summary": "" if drawable(e) else case.summary(e, session.pursuit.queries),
         "asked": f"after {count(len(e), 'question')}",
         "stopped": stopped,
         "warning": e.warning,

@@ -20,9 +20,11 @@ from infopursuit.checks import whole_number
 from infopursuit.display import CONTROL
 from infopursuit.explanation import Explanation
 from infopursuit.messages import Messages, load
+from infopursuit.performance import Performance
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.report.summary import Summary, most_common, same_class
 from infopursuit.trace import Trace
+from infopursuit.verdict import CERTAIN, PROBABLE
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -32,7 +34,7 @@ MAX_STEPS, MAX_STEPS_ALONE = 20, 1000  # in longer explanations: the last step a
 MAX_CLASSES = 4  # that have a bar of their own after every answer; the others share one
 MAX_ROWS = 10  # of a list in the summary
 MAX_INDEX = 1000  # inputs in the index
-CONFIDENCES = ((case.CERTAIN, 1.01), (case.PROBABLE, case.CERTAIN), (0.0, case.PROBABLE))  # that can be filtered by
+CONFIDENCES = ((CERTAIN, 1.01), (PROBABLE, CERTAIN), (0.0, PROBABLE))  # that can be filtered by
 MAX_PIXELS = 512 * 512  # larger images are not drawn
 UNSEEN, DARK, LIT = (np.array(each) for each in ((128, 134, 142), (16, 18, 22), (255, 255, 255)))
 
@@ -115,7 +117,12 @@ def explanation_page(
         (words("report.model"), words.texts["comma"].join(filter(None, (about.model, version)))),
     ]
     calibration = about.calibration or ("" if e.calibrated else words("calibration.none"))
-    shown = {"facts": [fact for fact in facts if fact[1]], "calibration": calibration, "article": article}
+    shown = {
+        "facts": [fact for fact in facts if fact[1]],
+        "performance": _performance(about.performance, e.label_name, words),
+        "calibration": calibration,
+        "article": article,
+    }
     case_title = words("report.case_title", name=about.name) if about.name.isdigit() else about.name
     title = title or case_title or e.say_outcome(words)
     return _render(words, title=title, case=shown, summary=None, articles=[], index=[], label=e.label_name)
@@ -124,8 +131,10 @@ def explanation_page(
 def batch_page(
     summary: Summary, shown: Sequence[Shown], index: Sequence[Row] = (), *, title: str | None = None,
     words: Messages | None = None, label: str = "", queries: QuerySet | None = None,
+    performance: Performance | None = None,
 ) -> str:  # fmt: skip
-    """A summary, an index and explanations as a page. label: what the classes are values of."""
+    """A summary, an index and explanations as a page. label: what the classes are values of. performance: how often the
+    model is right."""
     words, n = words or load(), summary.n_inputs
     articles = [_article(one, number, words, queries) for number, one in enumerate(shown, start=1)]
     rows = [_row(row, k, k <= len(articles), words) for k, row in enumerate(index, start=1)]
@@ -133,6 +142,7 @@ def batch_page(
             for part in (index, shown)]  # fmt: skip
     return _render(
         words, title=title or words("report.title"), case=None, summary=_summary(summary, words), articles=articles,
+        performance=_performance(performance, label, words),
         index=rows, label=label or words("report.prediction"), left=left, filters=_filters(index, words),
         judged=any(row.truth is not None for row in index),
     )  # fmt: skip
@@ -191,6 +201,17 @@ def _summary(summary: Summary, words: Messages) -> View:
         _counted("reasons", reasons, n, words),
     ]
     return {"figures": [(words(f"report.{name}"), value) for name, value in figures], "cards": cards}
+
+
+def _performance(performance: Performance | None, label: str, words: Messages) -> View | None:
+    """How often the model is right: a sentence, and tables of the classes."""
+    if performance is None:
+        return None
+    return {
+        "sentence": performance.say(words),
+        "classes": performance.class_table(words, label),
+        "confusion": performance.confusion_table(words),
+    }
 
 
 def _counted(name: str, counts: Counter[str], n: int, words: Messages, *, others: bool = True) -> View:
@@ -275,11 +296,16 @@ def _posterior(e: Explanation, posterior: Any, truth: Any, words: Messages) -> l
     for c in classes:
         true = truth is not None and same_class(e.classes[c], truth)
         kind = "right" if true else "rest" if c != winner else "win" if truth is None else "wrong"
-        rows.append(_bar(e.classes[c], float(posterior[c]), words.percent(float(posterior[c])), kind, c == best))
+        rows.append(_bar(e.classes[c], float(posterior[c]), _often(float(posterior[c]), words), kind, c == best))
     if n_others := len(e.classes) - len(classes):
         rest = max(0.0, 1.0 - float(posterior[classes].sum()))
-        rows.append(_bar(words("others", n=n_others), rest, words.percent(rest)))
+        rows.append(_bar(words("others", n=n_others), rest, _often(rest, words)))
     return rows
+
+
+def _often(p: float, words: Messages) -> str:
+    """A probability beside a bar; one that is not zero is never shown as 0 %."""
+    return f"< {words.percent(0.01)}" if 0 < p < 0.005 else words.percent(p)
 
 
 def leading_classes(e: Explanation, truth: Any = None, most: int = MAX_CLASSES) -> list[int]:

@@ -170,7 +170,13 @@ def create_app(
         n = len(model.pursuit.queries)
         queries = [inference.query_info(model, q, words) for q in range(offset, min(offset + limit, n))]
         after = offset + limit if offset + limit < n else None
-        content = {**model.info, "queries": queries, "offset": offset, "next_offset": after}
+        content = {
+            **model.info,
+            "performance": inference.performance(model, words),
+            "queries": queries,
+            "offset": offset,
+            "next_offset": after,
+        }
         return JSONResponse(content, headers={MODEL_VERSION: model.version})
 
     @app.post("/v1/models/{name}/next", response_model=schemas.NextResponse, responses=ERRORS, tags=["asking"],
@@ -241,7 +247,8 @@ def create_app(
                   summary="Fit a table, one at a time; the model is kept for an hour")  # fmt: skip
         async def post_fit(request: schemas.FitRequest) -> Response:
             model, told = await uploads.fit(request)
-            return JSONResponse({"model": model.info, "told": told})
+            performance = inference.performance(model, words_for(request.language))
+            return JSONResponse({"model": model.info, "performance": performance, "told": told})
 
     @app.get("/healthz", response_model=schemas.Health, tags=["operating"], summary="Whether the server is up")
     async def health(request: Request) -> Response:

@@ -19,6 +19,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages
 from infopursuit.noise import read_answer
+from infopursuit.performance import performance_of
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.groups import Groups
 from infopursuit.queries.numbers import NumberScale
@@ -244,10 +245,12 @@ def _summarized(model: ServedModel, history: History, known: History) -> Explana
             query, name, sentence, cells_of(said), answer, 0.0, 0.0, posterior, (), worded=worded, number=number
         )
 
+    shares = pursuit.base_rates((known,))
     return Explanation(
         tuple(pursuit.classes.tolist()), posteriors[0],
         tuple(told(*each, posterior) for each, posterior in zip(history, posteriors[1:], strict=True)), "", 0, True,
         known=tuple(told(*each, posteriors[0]) for each in known), calibrated=pursuit.calibrated,
+        base_rates=() if shares is None else tuple(shares.tolist()),
     )  # fmt: skip
 
 
@@ -283,6 +286,27 @@ def explain_inputs(model: ServedModel, values: Observed) -> list[dict[str, Any]]
     """Explanations of inputs (`schemas.Explained`)."""
     trace = model.pursuit.run_values(values, progress=False)
     return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
+
+
+def performance(model: ServedModel, words: Messages) -> dict[str, Any] | None:
+    """How often a model is right (`schemas.Performance`)."""
+    found = performance_of(model.classifier)
+    if found is None:
+        return None
+
+    figures = None
+    if found.assessment is not None:
+        names = ("n_rows", "accuracy", "low", "high", "n_questions", "log_loss", "confidence")
+        figures = {name: getattr(found.assessment, name) for name in names} | {
+            "calibration_error": found.assessment.ece,
+            "auc": found.assessment.by_class.auc,
+            "classes": [
+                {"class": row.label, "rows": row.rows, "recall": row.recall, "precision": row.precision}
+                for row in found.class_rows
+            ],
+            "confusion": found.confusion or None,
+        }
+    return {"sentence": found.say(words), "figures": figures}
 
 
 def query_info(model: ServedModel, index: int, words: Messages) -> dict[str, Any]:

@@ -8,9 +8,10 @@ import { pack, unpack } from "./kept.js";
 import { KnownForm } from "./known.js";
 import { answer, anotherQuestion, begin, cut, given, now, restore, sameAnswers, whatIf } from "./path.js";
 import { client } from "./server.js";
+import { performance } from "./performance.js";
 import { stepList } from "./steps.js";
 import { comparison } from "./whatif.js";
-import { number, percent, questions, t } from "./words.js";
+import { number, percent, questions, t, unbroken } from "./words.js";
 
 export class CaseView {
   constructor(root, models, attempt) {
@@ -22,6 +23,7 @@ export class CaseView {
   build() {
     this.heading = make("h1", { id: "case-title" });
     this.note = make("p", { class: "quiet" });
+    this.performance = make("div", { class: "performance", id: "case-performance" });
     this.summary = make("p", { class: "summary", id: "case-summary" });
     this.remaining = make("p", { class: "quiet", id: "case-remaining" });
     this.number = make("p", { class: "eyebrow" });
@@ -41,7 +43,7 @@ export class CaseView {
       this.models.map(({ name }) => make("option", {}, name)));
     const pick = this.models.length < 2 ? null : make("label", { class: "field" }, make("span", {}, t("page.model")), this.picker);
     this.root.append(
-      make("div", { class: "intro" }, this.heading, this.note, pick),
+      make("div", { class: "intro" }, this.heading, this.note, this.performance, pick),
       make("div", { class: "card outcome" }, this.summary, this.remaining), this.known.element,
       make("div", { class: "two" },
         make("div", {}, make("div", { class: "card ask-card" }, this.number, this.question, this.answers, this.others, this.hint, this.why), this.aside),
@@ -64,6 +66,7 @@ export class CaseView {
     this.queries = new Map(loaded.queries.map((each) => [each.name, each]));
     this.known.offer(loaded.queries);
     this.note.textContent = loaded.summary;
+    this.performance.replaceChildren(...performance(loaded.performance, loaded.label_name));
     this.picker.selectedIndex = this.models.findIndex((each) => each.name === wanted);
     const saved = kept && unpack(kept);
     if (kept && !saved) this.attempt(() => { throw Object.assign(new Error(t("page.case.damaged")), { away: false }); });
@@ -113,7 +116,7 @@ export class CaseView {
     this.title = capital(turn.title);
     document.title = `${this.title} · infopursuit`;
     this.heading.textContent = this.title;
-    this.summary.textContent = capital(turn.summary);
+    this.summary.textContent = unbroken(turn.summary);
     this.bars.show(turn.posterior);
     this.undo.disabled = !asked;
     this.copied.textContent = "";

@@ -50,7 +50,7 @@ export class InfopursuitClient {
   report(name, { history, known }) { return this.post(name, "report", { history, known }, (response) => response.blob()); }
 
   /** Fit a table, where the server allows it. */
-  fit(table, label) { return this.ask("/v1/fit", { table, label }, undefined, 150000); }
+  fit(table, label) { return this.ask("/v1/fit", { table, label, language: this.language }, undefined, 150000); }
 
   path(name) { return `/v1/models/${encodeURIComponent(name)}`; }
 

@@ -1,6 +1,7 @@
 // The choice at the start: draw, play, a case, or a table of one's own.
 
 import { button, capital, make } from "./dom.js";
+import { performance } from "./performance.js";
 import { split } from "./rows.js";
 import { client } from "./server.js";
 import { t } from "./words.js";
@@ -33,7 +34,7 @@ export class FitView {
     Object.assign(this, { root, attempt, title: t("page.home.own"), table: "" });
     this.file = make("input", { type: "file", id: "fit-file", accept: ".csv,.tsv,.txt", required: true, onchange: () => this.read() });
     this.label = make("select", { id: "fit-label", required: true });
-    this.status = make("div", { class: "quiet", role: "status" });
+    this.status = make("div", { class: "fit-status", role: "status" });
     this.send = make("button", { type: "submit", class: "main", disabled: true }, t("page.fit.start"));
     this.root.append(make("form", { class: "card token", onsubmit: (event) => { event.preventDefault(); this.fit(); } },
       make("h1", { id: "fit-title" }, t("page.home.own")), make("p", { class: "quiet" }, t("page.fit.hint")),
@@ -67,7 +68,9 @@ export class FitView {
     this.status.textContent = "";
     if (!found) return;
     const open = button(t("page.fit.open"), () => { location.hash = `case/${encodeURIComponent(found.model.name)}`; }, { class: "main" });
-    this.status.append(open, make("details", {}, make("summary", {}, t("page.details")), make("pre", { tabindex: "0" }, found.told.trim())));
+    this.status.append(
+      make("div", { class: "performance" }, performance(found.performance, this.label.value)), make("div", { class: "buttons" }, open),
+      make("details", {}, make("summary", {}, t("page.details")), make("pre", { tabindex: "0" }, found.told.trim())));
     open.focus();
   }
 }

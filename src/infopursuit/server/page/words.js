@@ -30,6 +30,12 @@ export function t(key, values = {}) {
 /** A number as the language writes it. */
 export const number = (value) => String(value).replace(".", t("decimal"));
 
+/** A whole number with its thousands apart. */
+export const whole = (value) => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, t("thousands"));
+
+/** A sentence whose numbers are not torn from their percent signs at the end of a line. */
+export const unbroken = (sentence) => sentence.replace(/(\d) %/g, "$1\u00a0%");
+
 /** A number as somebody types it: 12.5 and 12,5 and 1.234,5 and 1,234.5; NaN where it is none. */
 export function readNumber(text) {
   const bare = String(text).trim().replace(/[\s\u00a0\u202f'’]/g, "");
