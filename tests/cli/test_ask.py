@@ -22,10 +22,10 @@ from infopursuit.shipped import read_animals, version
 TABLE = read_animals()
 
 
-def ask_process(*args, said=""):
+def ask_process(*args, said="", **variables):
     """``infopursuit ask`` in a process of its own, with lines from a pipe."""
     command = [sys.executable, "-m", "infopursuit", "ask", *map(str, args)]
-    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **variables}
     return subprocess.run(
         command, input=said, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False, env=environment
     )
@@ -39,12 +39,11 @@ class Done:
 
 
 @pytest.fixture
-def ask(monkeypatch, capsys):
+def ask(capsys):
     """The same in this process, which is faster."""
 
     def run(*args, said=""):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(said))
-        code = main(["ask", *map(str, args)])
+        code = main(["ask", *map(str, args)], stdin=io.StringIO(said))
         return Done(code, *capsys.readouterr())
 
     return run
@@ -412,9 +411,8 @@ def test_other_languages(ask, clinic, language, title, words):
         assert each in flat(done.stdout), each
 
 
-def test_the_language_comes_from_the_environment(ask, clinic, monkeypatch):
-    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-    assert "Frage 1" in ask(clinic, said="").stdout
+def test_the_language_comes_from_the_environment(ask, clinic):
+    assert "Frage 1" in ask_process(clinic, LC_ALL="de_DE.UTF-8").stdout
     assert ask(clinic, "--lang", "xx").returncode == 2
 
 
