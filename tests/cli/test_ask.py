@@ -192,15 +192,20 @@ class Typist:
     """A person at a terminal: reads until some words come, then types."""
 
     def __init__(self, *args, columns=80):
-        self.pid, self.place = pty.fork()
-        if self.pid == 0:
-            environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
-            environment.pop("NO_COLOR", None)
-            command = [sys.executable, "-m", "infopursuit", "ask", *map(str, args)]
-            os.execvpe(sys.executable, command, environment)
+        # A process that has threads, as this one does, should not fork.
+        self.place, terminal = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "infopursuit", "ask", *map(str, args)],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env={**os.environ, "COLUMNS": str(columns), "TERM": "xterm"},
+            start_new_session=True,
+        )
+        os.close(terminal)
         self.seen, self.at = "", 0
 
-    def wait_for(self, words, seconds=60):
+    def wait_for(self, words, seconds=180):
         """Read until some words come after those that were waited for before."""
         end = time.monotonic() + seconds
         while words not in self.seen[self.at :]:
@@ -222,9 +227,9 @@ class Typist:
         self.wait_for(words)
 
     def end(self):
-        _, status = os.waitpid(self.pid, 0)
+        code = self.process.wait(180)
         os.close(self.place)
-        return os.waitstatus_to_exitcode(status)
+        return code
 
 
 PROMPT = "> \x1b[0m"
@@ -250,7 +255,7 @@ def test_ctrl_c_keeps_the_file(tmp_path):
     person = Typist("animals", "--save", file, columns=40)
     person.wait_for(PROMPT)
     person.type("yes", PROMPT)
-    os.kill(person.pid, signal.SIGINT)
+    person.process.send_signal(signal.SIGINT)
     person.wait_for("--resume")
     assert "Traceback" not in person.seen
     assert person.end() == 130

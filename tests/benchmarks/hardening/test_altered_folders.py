@@ -176,8 +176,8 @@ def test_only_a_clear_error_counts_as_one(error, wrong, judged, monkeypatch):
 class _Slow(Child):
     """A child that does something else than judging."""
 
-    def __init__(self, code):
-        super().__init__(seconds=1.0)
+    def __init__(self, code, seconds):
+        super().__init__(seconds=seconds)
         self.code = code
 
     def _start(self):
@@ -191,11 +191,14 @@ class _Slow(Child):
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
-    [("import time; time.sleep(60)", "took longer than 1 s"), ("import os; os.abort()", "the process died (-6)")],
+    ("code", "seconds", "said"),
+    [
+        ("import time; time.sleep(600)", 1.0, "took longer than 1 s"),
+        ("import os; os.abort()", 300.0, "the process died (-6)"),
+    ],
 )
-def test_a_child_that_hangs_or_dies_is_wrong_and_replaced(code, said):
-    with _Slow(code) as child:
+def test_a_child_that_hangs_or_dies_is_wrong_and_replaced(code, seconds, said):
+    with _Slow(code, seconds) as child:
         verdict = child.ask({})
         assert (verdict["outcome"], verdict["said"]) == (WRONG, said)
         assert child._process is None
