@@ -81,10 +81,8 @@ def main(argv: Sequence[str] | None = None, *, stdin: TextIO | None = None) -> i
     argv = sys.argv[1:] if argv is None else list(argv)
     chosen = next((word for word in argv if not word.startswith("-")), None)  # options before it take no values
     command = next((command for command in COMMANDS if command.name == chosen), None)
-    context = argparse.Namespace(
-        line=shlex.join(["infopursuit", *argv]),
-        stdin=sys.stdin if stdin is None else stdin,
-    )
+    # The stream of the process stays out: `serve` sends the arguments to other processes.
+    context = argparse.Namespace(line=shlex.join(["infopursuit", *argv]), stdin=stdin)
     try:
         parser = build_parser(command)
         args = parser.parse_args(argv, context)
