@@ -24,7 +24,7 @@ help: ## this list
 demo: $(STAMP) ## see it ask, answer and explain
 	@$(BIN)/infopursuit demo $(ARGS)
 
-test: $(STAMP) ## run the tests
+test: $(STAMP) ## run the tests, in random order
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 nightly: $(STAMP) ## let hypothesis explore: new random examples, and many of them

@@ -25,7 +25,7 @@ class Experiment:
     """One run of one recipe.
 
     name: also that of the file of results. folder: where they go. n_inputs: only so many test inputs, None for all.
-    seed: of everything that is drawn.
+    seed: of everything that is drawn. clock: returns seconds.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Experiment:
     seed: int = 0
     say: Callable[[str], None] = logger.info
     progress: bool | None = None
+    clock: Callable[[], float] = field(default=time.perf_counter, compare=False)
     _begin: float = field(default_factory=time.perf_counter, compare=False)
     _earlier: dict[Path, float] = field(default_factory=dict, compare=False)
     """Seconds that parts took which an earlier run has made."""
@@ -52,10 +53,10 @@ class Experiment:
             self.say(f"{name}: kept from {kept['when']}")
             self._earlier.setdefault(file, kept["seconds"])
             return kept["result"]
-        begin = time.perf_counter()
+        begin = self.clock()
         result = json.loads(json.dumps(make(), default=_plain))
         when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-        took = round(time.perf_counter() - begin, 1)
+        took = round(self.clock() - begin, 1)
         content = {"key": key, "settings": json.loads(told), "when": when, "seconds": took, "result": result}
         file.parent.mkdir(parents=True, exist_ok=True)
         sweep_leftovers(file.parent)
@@ -70,7 +71,7 @@ class Experiment:
     @property
     def seconds(self) -> float:
         """What it took so far, parts that were kept included."""
-        return time.perf_counter() - self._begin + sum(self._earlier.values())
+        return self.clock() - self._begin + sum(self._earlier.values())
 
     def figure(self, drawn: Any, file: str, about: str, **options: Any) -> dict[str, str]:
         """Save a figure beside the results; returns its entry among the result's ``figures``."""

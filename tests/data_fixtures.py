@@ -6,23 +6,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.datasets import files
 from benchmarks.datasets.files import data_folder
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+def use_data_folder(monkeypatch, folder):
+    """Make a folder the one where data files are looked for."""
+    monkeypatch.setattr(files, "ENVIRONMENT", {files.VARIABLE: str(folder)})
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty data folder."""
-    monkeypatch.setenv("INFOPURSUIT_DATA", str(tmp_path))
+    use_data_folder(monkeypatch, tmp_path)
     return tmp_path
 
 
 @pytest.fixture
 def data_beside(monkeypatch):
     """The data folder beside the project, where there is one and nobody named another."""
-    if BESIDE.is_dir() and "INFOPURSUIT_DATA" not in os.environ:
-        monkeypatch.setenv("INFOPURSUIT_DATA", str(BESIDE))
+    if BESIDE.is_dir() and files.VARIABLE not in os.environ:
+        use_data_folder(monkeypatch, BESIDE)
 
 
 @pytest.fixture
@@ -32,7 +38,7 @@ def real_data(monkeypatch):
     def find(name):
         for folder in (data_folder(), BESIDE):
             if (folder / name).is_file():
-                monkeypatch.setenv("INFOPURSUIT_DATA", str(folder))
+                use_data_folder(monkeypatch, folder)
                 return folder / name
         pytest.skip(
             f"{name} is neither in {data_folder()} nor in {BESIDE}; set INFOPURSUIT_DATA to the folder that holds it"

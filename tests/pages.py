@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -22,6 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import isolated
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -59,6 +62,21 @@ def run(page: Path, folder: Path) -> list[Ran]:
     with contextlib.ExitStack() as servers:
         done = list(_run(page, folder, text, blocks, names, servers))
     return done
+
+
+def run_alone(page: Path, folder: Path) -> list[Ran]:
+    """The same in a process of its own, in the folder: what the code changes stays there."""
+    code = """
+import json, sys
+from dataclasses import asdict
+from pathlib import Path
+import pages
+
+ran = pages.run(Path(sys.argv[1]), Path.cwd())
+print(json.dumps([asdict(each) for each in ran]))
+"""
+    printed = isolated.run_alone(code, page, folder=folder)
+    return [Ran(**values) for values in json.loads(printed.splitlines()[-1])]
 
 
 def _run(

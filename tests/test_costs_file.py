@@ -1,7 +1,6 @@
 """Terms in files that people write: read, refused, and kept to by ``fit``, ``ask`` and saved models."""
 
 import io
-import sys
 
 import numpy as np
 import pandas as pd
@@ -129,9 +128,9 @@ def test_another_prior_keeps_the_terms(model):
     assert (session.pursuit.costs, session.pursuit.constraints) == (clf.costs, clf.constraints)
 
 
-def test_asked_in_a_terminal(model, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("female\nwhy\nyes\n11.5 12\nn\n"))
-    code = cli.main(["ask", str(model)])
+def test_asked_in_a_terminal(model, capsys):
+    answers = io.StringIO("female\nwhy\nyes\n11.5 12\nn\n")
+    code = cli.main(["ask", str(model)], stdin=answers)
     said = capsys.readouterr().out
     assert code in (0, 3)
     for words in ("Question 1, costs 1", "for what it costs", "that cost"):
@@ -139,13 +138,13 @@ def test_asked_in_a_terminal(model, monkeypatch, capsys):
     assert max(map(len, said.splitlines())) <= 80
 
 
-def test_a_panel_in_a_terminal(model, monkeypatch, capsys):
+def test_a_panel_in_a_terminal(model, tmp_path, capsys):
     clf = ip.load(model)
     clf.pursuit_ = ip.Pursuit.of(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), costs=ip.Costs({"lab": 0.01}),
                               classes=clf.classes_)  # fmt: skip
-    clf.save(model.parent / "lab")
-    monkeypatch.setattr(sys, "stdin", io.StringIO("help\n11.5\n11.5, blue\n11.5, ?\n"))
-    assert cli.main(["ask", str(model.parent / "lab")]) == 0
+    clf.save(tmp_path / "lab")
+    answers = io.StringIO("help\n11.5\n11.5, blue\n11.5, ?\n")
+    assert cli.main(["ask", str(tmp_path / "lab")], stdin=answers) == 0
     said = " ".join(capsys.readouterr().out.split())
     for words in ("Question 1, costs 0.01", "hb: a number, or up to", "2 answers, in this order", "one for each line",
                   "has 1 answers for 2 components", "'blue' is no answer for wbc", "wbc: not known"):  # fmt: skip

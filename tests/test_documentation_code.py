@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pages import BLOCK, ROOT, agrees, resembles, run
+from pages import BLOCK, ROOT, agrees, resembles, run, run_alone
 
 PAGES = [
     "docs/index.md",
@@ -19,9 +19,8 @@ FENCE = re.compile(r"^ *```+ *(\w*)", re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = run(ROOT / page, tmp_path)
+def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path):
+    done = run_alone(ROOT / page, tmp_path)
     assert any(ran.said for ran in done)
     for ran in done:
         assert ran.true, f"{page}\n{ran.code}\n--- prints ---\n{ran.printed}\n--- is said to print ---\n{ran.said}"

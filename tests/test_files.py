@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import machine
+from infopursuit import files
 from infopursuit.files import replacing, sweep_leftovers, write_atomically
+from isolated import run_alone
 
 
 class Crash(BaseException):
@@ -30,28 +32,35 @@ def test_what_was_written_is_there_and_nothing_else(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o007])
 def test_who_may_read_is_for_the_umask_to_say(tmp_path, umask):
-    before = os.umask(umask)
-    try:
-        write_atomically(tmp_path / "a.bin", b"x")
-    finally:
-        os.umask(before)
+    code = """
+import sys
+from pathlib import Path
+from infopursuit.files import write_atomically
+write_atomically(Path(sys.argv[1]), b"x")
+"""
+    command = [sys.executable, "-c", code, tmp_path / "a.bin"]
+    subprocess.run(command, umask=umask, check=True)
     assert (tmp_path / "a.bin").stat().st_mode & 0o777 == 0o666 & ~umask
 
 
-def test_a_name_without_a_folder_is_written_here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_atomically(Path("here"), b"x")
+def test_a_name_without_a_folder_is_written_here(tmp_path):
+    code = """
+from pathlib import Path
+from infopursuit.files import write_atomically
+write_atomically(Path("here"), b"x")
+"""
+    run_alone(code, folder=tmp_path)
     assert (tmp_path / "here").read_bytes() == b"x"
 
 
-@pytest.mark.parametrize("where", ["fsync", "replace"])
+@pytest.mark.parametrize("where", ["_flush", "_rename"])
 @pytest.mark.parametrize("before", [None, b"old"])
 def test_a_crash_in_the_middle_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, where, before):
     file = tmp_path / "a.bin"
     if before is not None:
         file.write_bytes(before)
     with monkeypatch.context() as patched:
-        patched.setattr(os, where, crash)
+        patched.setattr(files, where, crash)
         with pytest.raises(Crash):
             write_atomically(file, b"new")
     assert (file.read_bytes() if file.exists() else None) == before
@@ -63,22 +72,27 @@ def test_a_crash_in_the_middle_leaves_the_old_file_and_no_litter(tmp_path, monke
 def test_all_of_it_is_on_the_disk_before_the_name_is_taken(tmp_path, monkeypatch):
     """Else a power cut after the renaming could leave an empty file under the name."""
     order = []
-    flush, rename = os.fsync, os.replace
+    flush, rename, flush_folder = files._flush, files._rename, files._flush_folder
 
-    def fsync(handle):
-        order.append(("fsync", os.fstat(handle).st_size))
-        flush(handle)
+    def noted_flush(file):
+        order.append(("flush", file.stat().st_size))
+        flush(file)
 
-    def replace(source, target):
-        order.append(("replace", Path(source).stat().st_size))
-        assert Path(source).parent == Path(target).parent  # renaming is atomic within a file system only
+    def noted_rename(source, target):
+        order.append(("rename", source.stat().st_size))
+        assert source.parent == target.parent  # renaming is atomic within a file system only
         rename(source, target)
 
-    monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "replace", replace)
+    def noted_flush_folder(folder):
+        order.append(("flush folder", folder))
+        flush_folder(folder)
+
+    monkeypatch.setattr(files, "_flush", noted_flush)
+    monkeypatch.setattr(files, "_rename", noted_rename)
+    monkeypatch.setattr(files, "_flush_folder", noted_flush_folder)
     write_atomically(tmp_path / "a", b"12345")
-    assert order[:2] == [("fsync", 5), ("replace", 5)]
-    assert [what for what, _ in order[2:]] == ["fsync"]  # of the folder, so that the new name is on the disk too
+    # The folder comes last, so that the new name is on the disk too.
+    assert order == [("flush", 5), ("rename", 5), ("flush folder", tmp_path)]
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path):
@@ -91,7 +105,7 @@ def test_a_measurement_that_cannot_be_written_leaves_the_old_one(tmp_path, monke
     before = file.read_bytes()
     with pytest.raises(TypeError):
         machine.write_result(tmp_path, "bench", "make bench", {"a": {1, 2}})  # a set is not JSON
-    monkeypatch.setattr(os, "replace", crash)
+    monkeypatch.setattr(files, "_rename", crash)
     with pytest.raises(Crash):
         machine.write_result(tmp_path, "bench", "make bench", {"a": 2})
     assert file.read_bytes() == before

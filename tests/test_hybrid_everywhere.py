@@ -2,7 +2,6 @@
 
 import io
 import json
-import sys
 import warnings
 
 import numpy as np
@@ -50,9 +49,9 @@ def folder(fitted, tmp_path_factory):
     return path
 
 
-def run(capsys, *args):
+def run(capsys, *args, stdin=None):
     """A command in this process; its output without the breaks of lines."""
-    code = cli.main(list(map(str, args)))
+    code = cli.main(list(map(str, args)), stdin=stdin)
     said = capsys.readouterr()
     assert code == 0, said.err
     return " ".join(said.out.split())
@@ -95,9 +94,9 @@ def test_fitted_at_the_command_line(tmp_path, capsys):
     assert ip.load(tmp_path / "model").tuning_.strategy == "hybrid"
 
 
-def test_ask(folder, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("1.4\n0.2\n5.0\n3.4\nwood\n"))
-    said = run(capsys, "ask", folder / "model")
+def test_ask(folder, capsys):
+    answers = io.StringIO("1.4\n0.2\n5.0\n3.4\nwood\n")
+    said = run(capsys, "ask", folder / "model", stdin=answers)
     assert "setosa" in said
     assert "petal" in said
 

@@ -112,11 +112,9 @@ def test_the_pseudo_locale_is_written_from_right_to_left():
     assert messages.load("de").direction == "ltr"
 
 
-def test_the_language_of_the_environment(monkeypatch):
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        monkeypatch.delenv(name, raising=False)
-    assert messages.of_environment() is None
-    monkeypatch.setenv("LANG", "fr_CA.UTF-8")
-    assert messages.load(messages.of_environment()).language == "fr"
-    monkeypatch.setenv("LC_ALL", "C")
-    assert messages.load(messages.of_environment()).language == "en"
+def test_the_language_of_the_environment():
+    assert messages.of_environment({}) is None
+
+    french = {"LANG": "fr_CA.UTF-8"}
+    assert messages.load(messages.of_environment(french)).language == "fr"
+    assert messages.load(messages.of_environment({**french, "LC_ALL": "C"})).language == "en"

@@ -1,5 +1,7 @@
 """What may be said instead of an answer: not applicable, and later."""
 
+import io
+
 import numpy as np
 import pytest
 
@@ -52,12 +54,10 @@ def test_not_applicable_counts_as_unknown_and_is_said():
     assert one.explanation.steps[0].said == "not known"
 
 
-def test_on_the_command_line(tmp_path, monkeypatch, capsys):
-    import io
-
+def test_on_the_command_line(tmp_path, capsys):
     ip.save(ip.Pursuit.of(MODEL, QUERIES, stopping=ip.Confidence(0.001)), tmp_path)
-    monkeypatch.setattr("sys.stdin", io.StringIO("later\nn/a\nyes\nyes\n"))
-    assert cli.main(["ask", str(tmp_path)]) == 0
+    answers = io.StringIO("later\nn/a\nyes\nyes\n")
+    assert cli.main(["ask", str(tmp_path)], stdin=answers) == 0
     said = capsys.readouterr().out
     asked = [line for line in said.splitlines() if line.strip().endswith("?")]
     assert len(asked) >= 4

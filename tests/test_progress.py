@@ -4,14 +4,7 @@ import io
 
 import pytest
 
-from infopursuit import progress as module
 from infopursuit.progress import Progress
-
-
-@pytest.fixture(autouse=True)
-def _capable_terminal(monkeypatch):
-    """A terminal that can rewrite a line, whatever the tests are started in."""
-    monkeypatch.setenv("TERM", "xterm")
 
 
 class Terminal(io.StringIO):
@@ -19,21 +12,28 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def clock(monkeypatch):
+class Clock:
     """Seconds that pass only when a test says so."""
-    now = [100.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    return now
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
 
 
 def test_it_is_silent_for_two_seconds_and_then_rewrites_one_line(clock):
     stream = Terminal()
-    with Progress("asking", 10, stream=stream) as progress:
-        clock[0] += 1.9
+    with Progress("asking", 10, stream=stream, clock=clock) as progress:
+        clock.now += 1.9
         progress.advance()
         assert stream.getvalue() == ""
-        clock[0] += 2.1
+        clock.now += 2.1
         progress.advance()
         assert "asking" in stream.getvalue()
         assert "2 of 10, 16 s left" in stream.getvalue()
@@ -42,8 +42,8 @@ def test_it_is_silent_for_two_seconds_and_then_rewrites_one_line(clock):
 
 def test_what_was_done_before_does_not_make_this_run_faster(clock):
     stream = Terminal()
-    progress = Progress("training", 100, stream=stream, done=80)
-    clock[0] += 5
+    progress = Progress("training", 100, stream=stream, done=80, clock=clock)
+    clock.now += 5
     progress.advance(5)
     assert "85 of 100, 15 s left" in stream.getvalue()
 
@@ -51,10 +51,10 @@ def test_what_was_done_before_does_not_make_this_run_faster(clock):
 @pytest.mark.parametrize(("show", "lines"), [(None, 0), (False, 0), (True, 1)])
 def test_in_a_log_it_speaks_when_asked_to(show, lines, clock):
     stream = io.StringIO()
-    with Progress("asking", 10, show=show, stream=stream) as progress:
-        clock[0] += 31
+    with Progress("asking", 10, show=show, stream=stream, clock=clock) as progress:
+        clock.now += 31
         progress.advance(5)
-        clock[0] += 1
+        clock.now += 1
         progress.advance(1)
     assert stream.getvalue().count("\n") == lines
     assert "\x1b" not in stream.getvalue()
@@ -62,7 +62,7 @@ def test_in_a_log_it_speaks_when_asked_to(show, lines, clock):
 
 def test_a_total_that_nobody_knows_is_not_made_up(clock):
     stream = Terminal()
-    progress = Progress("reading, rows", 0, stream=stream)
-    clock[0] += 5
+    progress = Progress("reading, rows", 0, stream=stream, clock=clock)
+    clock.now += 5
     progress.advance(20_000)
     assert stream.getvalue().endswith("reading, rows 20,000")

@@ -17,7 +17,7 @@ import pytest
 import safetensors.numpy
 
 import infopursuit as ip
-from infopursuit import model_files, serialization
+from infopursuit import files, model_files, serialization
 from infopursuit.models import Blur, Flip, empirical, latent_classes, naive_bayes
 from infopursuit.stopping import Rule
 
@@ -419,15 +419,15 @@ class Crash(BaseException):
     """Not an Exception, like being interrupted."""
 
 
-@pytest.mark.parametrize("where", ["write_atomically", "os.replace", "os.fsync"])
+@pytest.mark.parametrize("where", ["write_atomically", "_rename", "_flush"])
 @pytest.mark.parametrize("nth", [0, 1, 2])
 def test_a_crash_while_saving_leaves_the_old_model(model, monkeypatch, where, nth):
     clf, folder, X = model
     old_files = files_of(folder)
     X_new, y_new = marks(seed=1)
     new = classifier(ip.queries.concepts(NAMES), latent_classes(3))(X_new, y_new)
-    owner, name = (model_files, where) if where == "write_atomically" else (os, where.removeprefix("os."))
-    real, calls = getattr(owner, name), []
+    owner = model_files if where == "write_atomically" else files
+    real, calls = getattr(owner, where), []
 
     def crash(*arguments):
         calls.append(arguments)
@@ -436,7 +436,7 @@ def test_a_crash_while_saving_leaves_the_old_model(model, monkeypatch, where, nt
         return real(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(owner, name, crash)
+        patched.setattr(owner, where, crash)
         with pytest.raises(Crash):
             new.save(folder)
     assert_same(clf.explain(X), ip.load(folder).explain(X))
@@ -457,7 +457,7 @@ def test_a_crash_after_the_manifest_leaves_the_new_model(model, monkeypatch):
         raise Crash
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "unlink", crash)
+        patched.setattr(model_files, "_sweep_tensors", crash)
         with pytest.raises(Crash):
             new.save(folder)
     assert_same(new.explain(X), ip.load(folder).explain(X))

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from local_only import loaded_from_elsewhere, on_post_build
+from outside import moved
 
 PUBLIC = [
     "infopursuit",
@@ -23,10 +25,6 @@ PUBLIC = [
 """The modules whose names the reference must have."""
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "docs"))
-
-from local_only import loaded_from_elsewhere, on_post_build  # noqa: E402
-from outside import moved  # noqa: E402
 
 
 @pytest.fixture(scope="module")

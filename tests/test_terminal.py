@@ -5,6 +5,7 @@ import io
 import pytest
 
 from infopursuit.terminal import Terminal, beside, has_blocks, has_colour, paint, seen_width, table
+from isolated import run_alone
 
 
 class Screen(io.StringIO):
@@ -12,21 +13,12 @@ class Screen(io.StringIO):
         return True
 
 
-@pytest.fixture(autouse=True)
-def plain_environment(monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-
-
-def test_colours_on_terminals_only(monkeypatch):
-    assert has_colour(Screen())
-    assert not has_colour(io.StringIO())
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not has_colour(Screen())
-    monkeypatch.setenv("NO_COLOR", "")  # empty is as if not set
-    assert has_colour(Screen())
-    monkeypatch.setenv("TERM", "dumb")
-    assert not has_colour(Screen())
+def test_colours_on_terminals_only():
+    assert has_colour(Screen(), {"TERM": "xterm"})
+    assert not has_colour(io.StringIO(), {"TERM": "xterm"})
+    assert not has_colour(Screen(), {"TERM": "xterm", "NO_COLOR": "1"})
+    assert has_colour(Screen(), {"TERM": "xterm", "NO_COLOR": ""})  # empty is as if not set
+    assert not has_colour(Screen(), {"TERM": "dumb"})
 
 
 def test_without_colours_nothing_but_text():
@@ -47,9 +39,9 @@ def test_paragraphs_and_headings_fit_the_width():
         assert max(seen_width(line) for line in out.getvalue().splitlines()) <= width
 
 
-def test_the_width_is_that_of_the_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "91")
-    assert Terminal(io.StringIO()).width == 91
+def test_the_width_is_that_of_the_terminal():
+    code = "from infopursuit.terminal import Terminal; print(Terminal().width)"
+    assert run_alone(code, environment={"COLUMNS": "91"}) == "91\n"
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import tarfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -74,8 +75,14 @@ REMOTES: Mapping[str, tuple[Remote, ...]] = MappingProxyType(
 """What can be fetched, by the name of the data set: official files with checksums that are known."""
 
 
-def fetch(remotes: Sequence[Remote], folder: Path, *, progress: bool | None = None) -> None:
-    """Put the files into the folder; what is there already stays. ``progress`` as in `Progress`.
+def fetch(
+    remotes: Sequence[Remote],
+    folder: Path,
+    *,
+    progress: bool | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Put the files into the folder; what is there already stays. ``progress`` and ``clock`` as in `Progress`.
 
     A file is written only after its checksum was found right. One that is there with another checksum is an error: it
     may be somebody's own.
@@ -85,7 +92,7 @@ def fetch(remotes: Sequence[Remote], folder: Path, *, progress: bool | None = No
             continue
         file = folder / remote.file
         if not file.is_file():
-            _fetch_one(remote, folder, progress)
+            _fetch_one(remote, folder, progress, clock)
         elif _md5(file) != remote.md5:
             raise ValueError(f"{file} is there, but is not the official file (MD5 {remote.md5}); move it away first")
         if remote.members:
@@ -93,7 +100,7 @@ def fetch(remotes: Sequence[Remote], folder: Path, *, progress: bool | None = No
             file.unlink()
 
 
-def _fetch_one(remote: Remote, folder: Path, progress: bool | None) -> None:
+def _fetch_one(remote: Remote, folder: Path, progress: bool | None, clock: Callable[[], float]) -> None:
     try:
         import pooch
     except ImportError as error:
@@ -103,7 +110,7 @@ def _fetch_one(remote: Remote, folder: Path, progress: bool | None) -> None:
         ) from error
     failures = []
     for url in remote.urls:
-        bar = _Bar(remote.file, progress)
+        bar = _Bar(remote.file, progress, clock)
         downloader = pooch.HTTPDownloader(progressbar=bar, chunk_size=2**16)
         try:
             pooch.retrieve(url, f"md5:{remote.md5}", fname=remote.file, path=folder, downloader=downloader)
@@ -144,8 +151,8 @@ def _md5(file: Path) -> str:
 class _Bar:
     """The package's own line of progress, as pooch wants it; counts kilobytes."""
 
-    def __init__(self, file: str, show: bool | None) -> None:
-        self._progress = Progress(f"fetching {file} (kB)", 1, show=show)
+    def __init__(self, file: str, show: bool | None, clock: Callable[[], float]) -> None:
+        self._progress = Progress(f"fetching {file} (kB)", 1, show=show, clock=clock)
         self._bytes = 0
 
     @property

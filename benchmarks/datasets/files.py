@@ -6,7 +6,7 @@ import gzip
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,24 @@ from infopursuit.datasets import tables
 
 VARIABLE = "INFOPURSUIT_DATA"
 """The environment variable that names the data folder."""
+ENVIRONMENT: Mapping[str, str] = os.environ
+"""Where the data folder is looked up."""
 
 
-def data_folder() -> Path:
+def data_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
     """The folder that ``INFOPURSUIT_DATA`` names, or else ``infopursuit`` in the user's cache."""
-    named = os.environ.get(VARIABLE)
+    variables = ENVIRONMENT if environment is None else environment
+    named = variables.get(VARIABLE)
     if named:
         return Path(named).expanduser()
-    if sys.platform == "win32":
-        cache = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
-    elif sys.platform == "darwin" and not os.environ.get("XDG_CACHE_HOME"):
+
+    if platform == "win32":
+        cache = variables.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif platform == "darwin" and not variables.get("XDG_CACHE_HOME"):
         cache = "~/Library/Caches"
     else:
-        cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        cache = variables.get("XDG_CACHE_HOME") or "~/.cache"
+
     return Path(cache).expanduser() / "infopursuit"
 
 
@@ -39,7 +44,7 @@ def find_file(name: str, places: Sequence[str] = ("",), endings: Sequence[str] =
 def not_found(name: str, advice: str) -> FileNotFoundError:
     """The error for a missing file: which one, where it was looked for, and where it can be had (``advice``)."""
     folder = data_folder()
-    where = f"the folder that {VARIABLE} names" if os.environ.get(VARIABLE) else "the user's cache"
+    where = f"the folder that {VARIABLE} names" if ENVIRONMENT.get(VARIABLE) else "the user's cache"
     missing = "" if folder.is_dir() else ", which does not exist"
     return FileNotFoundError(
         f"{name} is not in {folder} ({where}{missing}). Put the file there, or set {VARIABLE} to the folder that "

@@ -42,9 +42,8 @@ def replacing(file: Path) -> Iterator[Path]:
         os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         name = str(beside)
         yield Path(name)
-        with open(name, "r+b") as stream:
-            os.fsync(stream.fileno())
-        os.replace(name, file)
+        _flush(Path(name))
+        _rename(Path(name), file)
         _flush_folder(file.parent)
     except BaseException as error:
         if name:
@@ -217,6 +216,17 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (OSError, IndexError):
         return True  # a system that does not tell
+
+
+def _flush(file: Path) -> None:
+    """Let the content of a file reach the disk."""
+    with file.open("r+b") as stream:
+        os.fsync(stream.fileno())
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Let a file take the place of another, in one step."""
+    os.replace(source, target)
 
 
 def _flush_folder(folder: Path) -> None:

@@ -16,6 +16,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -309,8 +310,7 @@ def read_tensors(folder: Path, entry: Any) -> Tensors:
         raise ModelFormatError(f"{file} is missing; copy the whole folder")
     with file.open("rb") as stream:
         _check_sizes(stream, file, entry["bytes"])
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()  # in pieces: only what is right is read whole
-        if digest != entry["sha256"]:
+        if _checksum(stream) != entry["sha256"]:  # in pieces: only what is right is read whole
             raise ModelFormatError(f"{file} was altered: its checksum does not agree with the manifest")
         stream.seek(0)
         payload = stream.read()
@@ -320,6 +320,10 @@ def read_tensors(folder: Path, entry: Any) -> Tensors:
         raise ModelFormatError(f"{file} has numbers of type {error}, which models do not have") from None
     except (SafetensorError, RuntimeError, ValueError, OverflowError) as error:
         raise ModelFormatError(f"{file} is not a safetensors file: {shortened(error)}") from None
+
+
+def _checksum(stream: BufferedReader) -> str:
+    return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def own_checksum(manifest: dict[str, Any], **options: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, TextIO
@@ -16,16 +17,28 @@ class Progress:
     Silent for the first two seconds. On a terminal a live line with a bar; elsewhere a line every half minute.
     ``total``: 0 where it is unknown. ``show=False`` keeps it silent, ``show=None`` shows it on a terminal only.
     ``done``: what an earlier run has done already; the time left is estimated from this run alone.
+    ``clock``: a function that returns seconds.
     """
 
     def __init__(
-        self, what: str, total: int, *, show: bool | None = None, stream: TextIO | None = None, done: int = 0
+        self,
+        what: str,
+        total: int,
+        *,
+        show: bool | None = None,
+        stream: TextIO | None = None,
+        done: int = 0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.what, self.total, self.done, self._before = what, max(total, 0), done, done
+        self.what = what
+        self.total = max(total, 0)
+        self.done = done
+        self._before = done
+        self._clock = clock
         self.stream = stream or sys.stderr
         self.live = os.environ.get("TERM") != "dumb" and bool(getattr(self.stream, "isatty", lambda: False)())
         self.show = self.live if show is None else show
-        self._start = self._last = time.monotonic()
+        self._start = self._last = clock()
         self._line: Any = None
 
     @classmethod
@@ -45,7 +58,7 @@ class Progress:
     def advance(self, n: int = 1) -> None:
         """Count n more as done."""
         self.done += n
-        now = time.monotonic()
+        now = self._clock()
         if not self.show or now - self._start < 2 or now - self._last < (0.2 if self.live else 30):
             return
         self._last = now

@@ -6,7 +6,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TextIO, cast
 
 from rich.console import Console
@@ -123,10 +123,11 @@ def table(rows: Sequence[Sequence[str]], *, gap: int = 3) -> list[str]:
     return lines
 
 
-def has_colour(stream: TextIO) -> bool:
+def has_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
     """Whether colours are wanted and seen (https://no-color.org)."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
         return False
+
     return bool(getattr(stream, "isatty", lambda: False)())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
@@ -19,11 +19,12 @@ _limit: int | None = None
 """What `thread_limit` says: threads belong to the process, and so does their limit."""
 
 
-def n_threads() -> int:
+def n_threads(environment: Mapping[str, str] = os.environ) -> int:
     """How many threads may work at a time: what `thread_limit` says, else OMP_NUM_THREADS, else all cores."""
-    given = _limit or os.environ.get("OMP_NUM_THREADS", "")
+    given = _limit or environment.get("OMP_NUM_THREADS", "")
     if str(given).isdecimal() and int(given) > 0:
         return int(given)
+
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

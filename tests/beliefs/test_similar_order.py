@@ -99,13 +99,13 @@ OFFSETS = np.array([0, 500, 1203])
 def other_eigenvectors(monkeypatch, rng):
     """LAPACK as another processor may have it: every eigenvector and every column of Q with a sign of its own, and
     the last digits of all products otherwise."""
-    qr, eigh = np.linalg.qr, np.linalg.eigh
+    qr, eigh = pruned.qr, pruned.eigh
 
     def signed(columns):
         return columns * rng.choice([-1.0, 1.0], size=columns.shape[1]) * (1 + 1e-15 * rng.normal(size=columns.shape))
 
-    monkeypatch.setattr(np.linalg, "qr", lambda a: (signed(qr(a)[0]), None))
-    monkeypatch.setattr(np.linalg, "eigh", lambda a: (eigh(a)[0], signed(eigh(a)[1])))
+    monkeypatch.setattr(pruned, "qr", lambda a: (signed(qr(a)[0]), None))
+    monkeypatch.setattr(pruned, "eigh", lambda a: (eigh(a)[0], signed(eigh(a)[1])))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -1,6 +1,5 @@
 """Attribution maps: closed forms on linear networks, sums that must come out, and the paper's way to choose patches."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +21,7 @@ from benchmarks.black_box import Network, NetworkSettings, build_network, fit_ne
 from benchmarks.inputs import Inputs
 from benchmarks.sufficiency import audit
 from infopursuit.models import Blur, EmpiricalModel, Sample
+from isolated import run_alone
 from worlds import Given, world_of
 
 
@@ -215,8 +215,13 @@ def test_settings_that_cannot_be():
         deep_shap(network, values, values[:1])
 
 
-def test_without_captum_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "captum.attr", None)
-    monkeypatch.setitem(sys.modules, "captum", None)
-    with pytest.raises(ImportError, match=r"pip install captum"):
-        integrated_gradients(convolutional((8, 8)), pictures((8, 8), 1))
+def test_without_captum_it_says_what_to_install():
+    code = """
+from benchmarks.attribution import _captum
+
+try:
+    _captum()
+except ImportError as error:
+    print(error)
+"""
+    assert "pip install captum" in run_alone(code, without=["captum"])

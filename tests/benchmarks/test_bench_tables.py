@@ -12,6 +12,7 @@ from benchmarks import table_measures, table_peers, tables
 from benchmarks.experiment import PARTS
 from benchmarks.table_measures import acquisition, calibration_errors, measure
 from benchmarks.table_peers import Outcome, encoder, one_standard_error, owners, path_lengths, pruned
+from data_fixtures import use_data_folder
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def folder(tmp_path, monkeypatch):
     data.mkdir(parents=True)
     (data / "toy.csv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
     (data / "types.json").write_text(json.dumps({"toy": {"width": "num", "colour": "cat", "id": "num", "kind": "cat"}}))
-    monkeypatch.setenv("INFOPURSUIT_DATA", str(tmp_path / "data"))
+    use_data_folder(monkeypatch, tmp_path / "data")
     monkeypatch.setattr(tables, "TABLES", {"toy": tables.Table("kind", ("id",))})
     return tmp_path
 

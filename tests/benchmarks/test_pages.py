@@ -11,6 +11,7 @@ from benchmarks import RESULTS, ROOT
 from benchmarks.pages import markdown, markdown_differences, measured, plain_table, quoted, section, update_page
 from benchmarks.paired import Difference
 from infopursuit.evaluation.measures import Row, counted
+from isolated import run_alone
 
 MACHINE = {"processor": "a small one", "cores": 2, "when": "2024-05-01 10:00 UTC", "commit": "abc1234"}
 HEAD = (
@@ -108,13 +109,21 @@ def test_a_section_that_is_not_closed_takes_nothing_with_it(folder, write):
     [("RESULTS.md", "benchmarks/results/curve.png"), ("docs/results.md", "../benchmarks/results/curve.png")],
 )
 @pytest.mark.parametrize("absolute", [True, False])
-def test_pictures_are_found_from_the_page(folder, tmp_path, monkeypatch, where, link, absolute):
+def test_pictures_are_found_from_the_page(folder, tmp_path, where, link, absolute):
     (folder / "birds.json").write_text(json.dumps(result(figures=[{"about": "a curve", "file": "curve.png"}])))
     page = tmp_path / where
     page.parent.mkdir(exist_ok=True)
     page.write_text(marked("birds"))
-    monkeypatch.chdir(tmp_path)
-    update_page(*(path if absolute else path.relative_to(tmp_path) for path in (page, folder)))
+    if absolute:
+        update_page(page, folder)
+    else:
+        code = """
+import sys
+from pathlib import Path
+from benchmarks.pages import update_page
+update_page(*map(Path, sys.argv[1:]))
+"""
+        run_alone(code, where, folder.relative_to(tmp_path), folder=tmp_path)
     assert page.read_text(encoding="utf-8") == marked("birds", f"{HEAD}\n\n![a curve]({link})")
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import torch
 
 import infopursuit as ip
 from benchmarks.vae_files import load_vae, save_vae
+from infopursuit import files
 from infopursuit.models import ConvArchitecture, MLPArchitecture, Training
 from test_serialization import Crash, read
 
@@ -41,7 +41,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-@pytest.mark.parametrize("where", ["replace", "fsync"])
+@pytest.mark.parametrize("where", ["_rename", "_flush"])
 def test_a_crash_while_saving_leaves_the_old_file(where, tmp_path, monkeypatch):
     file = tmp_path / "vae.safetensors"
     save_vae(trained_by_hand(), file)
@@ -51,7 +51,7 @@ def test_a_crash_while_saving_leaves_the_old_file(where, tmp_path, monkeypatch):
         raise Crash
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, where, crash)
+        patched.setattr(files, where, crash)
         with pytest.raises(Crash):
             save_vae(trained_by_hand(seed=1), file)
     assert file.read_bytes() == before

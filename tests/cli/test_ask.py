@@ -22,10 +22,10 @@ from infopursuit.shipped import read_animals, version
 TABLE = read_animals()
 
 
-def ask_process(*args, said=""):
+def ask_process(*args, said="", **variables):
     """``infopursuit ask`` in a process of its own, with lines from a pipe."""
     command = [sys.executable, "-m", "infopursuit", "ask", *map(str, args)]
-    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **variables}
     return subprocess.run(
         command, input=said, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False, env=environment
     )
@@ -39,12 +39,11 @@ class Done:
 
 
 @pytest.fixture
-def ask(monkeypatch, capsys):
+def ask(capsys):
     """The same in this process, which is faster."""
 
     def run(*args, said=""):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(said))
-        code = main(["ask", *map(str, args)])
+        code = main(["ask", *map(str, args)], stdin=io.StringIO(said))
         return Done(code, *capsys.readouterr())
 
     return run
@@ -193,15 +192,20 @@ class Typist:
     """A person at a terminal: reads until some words come, then types."""
 
     def __init__(self, *args, columns=80):
-        self.pid, self.place = pty.fork()
-        if self.pid == 0:
-            environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
-            environment.pop("NO_COLOR", None)
-            command = [sys.executable, "-m", "infopursuit", "ask", *map(str, args)]
-            os.execvpe(sys.executable, command, environment)
+        # A process that has threads, as this one does, should not fork.
+        self.place, terminal = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "infopursuit", "ask", *map(str, args)],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env={**os.environ, "COLUMNS": str(columns), "TERM": "xterm"},
+            start_new_session=True,
+        )
+        os.close(terminal)
         self.seen, self.at = "", 0
 
-    def wait_for(self, words, seconds=60):
+    def wait_for(self, words, seconds=180):
         """Read until some words come after those that were waited for before."""
         end = time.monotonic() + seconds
         while words not in self.seen[self.at :]:
@@ -223,9 +227,9 @@ class Typist:
         self.wait_for(words)
 
     def end(self):
-        _, status = os.waitpid(self.pid, 0)
+        code = self.process.wait(180)
         os.close(self.place)
-        return os.waitstatus_to_exitcode(status)
+        return code
 
 
 PROMPT = "> \x1b[0m"
@@ -251,7 +255,7 @@ def test_ctrl_c_keeps_the_file(tmp_path):
     person = Typist("animals", "--save", file, columns=40)
     person.wait_for(PROMPT)
     person.type("yes", PROMPT)
-    os.kill(person.pid, signal.SIGINT)
+    person.process.send_signal(signal.SIGINT)
     person.wait_for("--resume")
     assert "Traceback" not in person.seen
     assert person.end() == 130
@@ -412,9 +416,8 @@ def test_other_languages(ask, clinic, language, title, words):
         assert each in flat(done.stdout), each
 
 
-def test_the_language_comes_from_the_environment(ask, clinic, monkeypatch):
-    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-    assert "Frage 1" in ask(clinic, said="").stdout
+def test_the_language_comes_from_the_environment(ask, clinic):
+    assert "Frage 1" in ask_process(clinic, LC_ALL="de_DE.UTF-8").stdout
     assert ask(clinic, "--lang", "xx").returncode == 2
 
 

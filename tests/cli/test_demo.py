@@ -14,6 +14,7 @@ import infopursuit
 from infopursuit import cli
 from infopursuit.cli import demo
 from infopursuit.datasets import digits
+from isolated import run_alone
 
 PNG = b"\x89PNG"
 
@@ -26,7 +27,6 @@ def small(monkeypatch):
         data, x_train=data.x_train[:400], y_train=data.y_train[:400], x_test=data.x_test[:60], y_test=data.y_test[:60]
     )
     monkeypatch.setattr(demo, "digits", lambda: few)
-    monkeypatch.setenv("COLUMNS", "80")
     return few
 
 
@@ -54,11 +54,28 @@ def test_the_table_says_what_happened(small, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_without_matplotlib_it_goes_on(small, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+WITHOUT_MATPLOTLIB = """
+import sys
+from dataclasses import replace
+from infopursuit import cli
+from infopursuit.cli import demo
+from infopursuit.datasets import digits
+
+data = digits()
+demo.digits = lambda: replace(
+    data,
+    x_train=data.x_train[:400],
+    y_train=data.y_train[:400],
+    x_test=data.x_test[:60],
+    y_test=data.y_test[:60],
+)
+assert cli.main(["demo", "--out", sys.argv[1], "--examples", "1"]) == 0
+"""
+
+
+def test_without_matplotlib_it_goes_on(tmp_path):
     folder = tmp_path / "pictures"
-    assert cli.main(["demo", "--out", str(folder), "--examples", "1"]) == 0
-    out = capsys.readouterr().out
+    out = run_alone(WITHOUT_MATPLOTLIB, folder, without=["matplotlib"])
     assert "pip install infopursuit[plots]" in out
     assert "Example 1 of 1" in out
     assert not folder.exists()

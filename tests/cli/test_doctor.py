@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import tomllib
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -20,17 +19,13 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 @pytest.fixture
 def without(monkeypatch):
     """Makes a package look as if it were not installed, or were of another version."""
-    version = metadata.version
+    installed = doctor.installed
 
     def install(name, instead=None):
         def look(package):
-            if package != name:
-                return version(package)
-            if instead is None:
-                raise metadata.PackageNotFoundError(package)
-            return instead
+            return instead if package == name else installed(package)
 
-        monkeypatch.setattr(metadata, "version", look)
+        monkeypatch.setattr(doctor, "installed", look)
 
     return install
 
@@ -74,7 +69,7 @@ def test_a_core_package_that_cannot_be_imported_is_an_error(monkeypatch):
     def fail(name):
         raise OSError("libopenblas.so: cannot open shared object file")
 
-    monkeypatch.setattr(doctor.importlib, "import_module", fail)
+    monkeypatch.setattr(doctor, "import_module", fail)
     check = doctor.core_package("scipy", "")
     assert (check.ok, "libopenblas" in check.found, "--force-reinstall" in check.fix) == (False, True, True)
 
@@ -100,29 +95,26 @@ def test_a_damaged_model_is_an_error(monkeypatch, tmp_path):
     assert "pip install --force-reinstall" in doctor.shipped_model("animals").fix
 
 
-def test_a_cache_that_cannot_be_written_is_an_error(monkeypatch):
-    def refuse(*args, **kwargs):
-        raise OSError("Read-only file system")
-
+def test_a_cache_that_cannot_be_written_is_an_error(monkeypatch, tmp_path):
     assert doctor.compiled_code().ok
-    monkeypatch.setattr(doctor.tempfile, "TemporaryFile", refuse)
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(doctor, "_compiled_folder", lambda: tmp_path / "file" / "below")
     check = doctor.compiled_code()
     assert (check.ok, "NUMBA_CACHE_DIR" in check.fix) == (False, True)
 
 
-def test_the_data_folder(monkeypatch, tmp_path):
-    monkeypatch.setenv("INFOPURSUIT_DATA", str(tmp_path))
-    assert doctor.data_folder().fix == f"cp mnist.npz fashion_mnist.npz kmnist.npz {tmp_path}"
+def test_the_data_folder(tmp_path):
+    named = {"INFOPURSUIT_DATA": str(tmp_path)}
+    assert doctor.data_folder(named).fix == f"cp mnist.npz fashion_mnist.npz kmnist.npz {tmp_path}"
     for name in doctor.IMAGES:
         (tmp_path / f"{name}.npz").touch()
-    assert doctor.data_folder().ok
-    monkeypatch.delenv("INFOPURSUIT_DATA")
-    assert doctor.data_folder().fix == "export INFOPURSUIT_DATA=FOLDER"
+    assert doctor.data_folder(named).ok
+    assert doctor.data_folder({}).fix == "export INFOPURSUIT_DATA=FOLDER"
 
 
 def test_requirements_are_read_with_their_extras(monkeypatch):
     lines = ["numpy<3,>=1.26", 'ray[data]>=2.20; extra == "cluster"', "torch<3,>=2.2; extra == 'networks'"]
-    monkeypatch.setattr(metadata, "requires", lambda name: lines)
+    monkeypatch.setattr(doctor, "_required_lines", lambda: lines)
     assert doctor.requirements() == {
         ("", "numpy"): "<3,>=1.26",
         ("cluster", "ray"): "[data]>=2.20",

@@ -10,6 +10,7 @@ import infopursuit as ip
 from infopursuit import cli
 from infopursuit.datasets import digits, tables
 from infopursuit.datasets.examples import as_classes, has_training_part, read_examples
+from isolated import run_alone
 
 DIFFERENT = ("command", "provenance", "data", "seconds", "rows")
 """What two runs on the same data may differ in: where it came from, and how long it took."""
@@ -288,12 +289,18 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_unpacked(image_model, 
         read_examples(str(tmp_path / "a.npz"), ip.load(image_model).pursuit_)
 
 
-def test_without_pyarrow_a_table_says_what_to_install(model, tmp_path, monkeypatch, capsys):
+def test_without_pyarrow_a_table_says_what_to_install(model, tmp_path):
     frame, kind = animals(5, 1)
     frame.assign(label=kind).to_csv(tmp_path / "a.csv", index=False)
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    assert run(model, tmp_path / "a.csv") == 2
-    assert "infopursuit[tables]" in capsys.readouterr().err
+    code = """
+import contextlib, sys
+from infopursuit import cli
+
+with contextlib.redirect_stderr(sys.stdout):
+    assert cli.main(["evaluate", *sys.argv[1:]]) == 2
+"""
+    told = run_alone(code, model, tmp_path / "a.csv", without=["pyarrow"])
+    assert "infopursuit[tables]" in told
 
 
 def test_queries_that_are_code_are_evaluated_from_python(tmp_path, capsys):

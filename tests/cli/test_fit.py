@@ -165,23 +165,23 @@ def test_nothing_is_held_out_where_nobody_wants_it_or_nothing_can_be_spared(tmp_
 @pytest.mark.parametrize(
     ("args", "named"),
     [
-        (["gone.csv", "--label", "kind", "--out", "m"], "gone.csv"),
-        (["a.csv", "--label", "knd", "--out", "m"], "label='knd'"),
-        (["a.csv", "--label", "kind", "--out", "a.csv"], "--out a.csv"),
-        (["a.csv", "--label", "kind", "--out", "m", "--wording", "w.csv"], "legz"),
-        (["a.csv", "--label", "kind", "--out", "m", "--wording", "gone.yaml"], "gone.yaml"),
-        (["a.csv", "--label", "kind", "--out", "m", "--epsilon", "2"], "--epsilon"),
-        (["a.csv", "--label", "kind", "--out", "m", "--held-out", "0.2"], "--held-out"),
-        (["a.csv", "--out", "m"], "--label"),
+        ("{}/gone.csv --label kind --out {}/m", "gone.csv"),
+        ("{}/a.csv --label knd --out {}/m", "label='knd'"),
+        ("{}/a.csv --label kind --out {}/a.csv", "--out {}/a.csv"),
+        ("{}/a.csv --label kind --out {}/m --wording {}/w.csv", "legz"),
+        ("{}/a.csv --label kind --out {}/m --wording {}/gone.yaml", "gone.yaml"),
+        ("{}/a.csv --label kind --out {}/m --epsilon 2", "--epsilon"),
+        ("{}/a.csv --label kind --out {}/m --held-out 0.9", "--held-out"),
+        ("{}/a.csv --out {}/m", "--label"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(tmp_path, monkeypatch, capsys, args, named):
-    monkeypatch.chdir(tmp_path)
-    animals().to_csv("a.csv", index=False)
+def test_what_is_wrong_is_said_in_one_line(tmp_path, capsys, args, named):
+    folder = str(tmp_path)
+    animals().to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "w.csv").write_text("query,sentence\nlegz,Beine?\n")
-    assert fit(*args) == 2
+    assert fit(*(word.replace("{}", folder) for word in args.split())) == 2
     err = capsys.readouterr().err
-    assert named in err
+    assert named.replace("{}", folder) in err
     assert "Traceback" not in err
     assert not (tmp_path / "m").exists()
 
@@ -284,19 +284,18 @@ def test_parts_give_what_the_whole_gives(model, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("args", "named"),
     [
-        (["new.csv", "--model", "gone"], "gone has no manifest.json"),
-        (["gone.csv", "--model", "{model}"], "neither a file nor a data set"),
-        (["new.csv", "--model", "{model}", "--label", "knd"], "has no column 'knd'"),
-        (["new.csv", "--model", "{model}", "--html", "."], "is a folder"),
-        (["empty.csv", "--model", "{model}"], "no rows"),
-        (["new.csv", "--model", "{model}", "--inputs", "0"], "--inputs"),
+        (["{folder}/new.csv", "--model", "{folder}/gone"], "gone has no manifest.json"),
+        (["{folder}/gone.csv", "--model", "{model}"], "neither a file nor a data set"),
+        (["{folder}/new.csv", "--model", "{model}", "--label", "knd"], "has no column 'knd'"),
+        (["{folder}/new.csv", "--model", "{model}", "--html", "{folder}"], "is a folder"),
+        (["{folder}/empty.csv", "--model", "{model}"], "no rows"),
+        (["{folder}/new.csv", "--model", "{model}", "--inputs", "0"], "--inputs"),
     ],
 )
-def test_what_cannot_be_explained_is_said_in_one_line(model, tmp_path, monkeypatch, capsys, args, named):
-    monkeypatch.chdir(tmp_path)
-    animals(5).to_csv("new.csv", index=False)
-    animals(5)[:0].drop(columns="kind").to_csv("empty.csv", index=False)
-    assert explain(*(arg.format(model=model) for arg in args)) == 2
+def test_what_cannot_be_explained_is_said_in_one_line(model, tmp_path, capsys, args, named):
+    animals(5).to_csv(tmp_path / "new.csv", index=False)
+    animals(5)[:0].drop(columns="kind").to_csv(tmp_path / "empty.csv", index=False)
+    assert explain(*(arg.format(folder=tmp_path, model=model) for arg in args)) == 2
     err = capsys.readouterr().err
     assert named in err
     assert "Traceback" not in err

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import types
+from importlib import import_module
 
 import pytest
 
@@ -81,12 +82,16 @@ def test_wrong_options_are_told_about(wrong, capsys):
 def command(monkeypatch):
     """Makes ``infopursuit try`` do what a test wants."""
 
+    class Try(cli.Command):
+        """A command without a module of its own."""
+
+        def load(self):
+            return self.made
+
     def install(act):
-        module = types.ModuleType("infopursuit_try")
-        module.add_arguments, module.run = lambda parser: None, act
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        made = cli.Command("try", "try something", module.__name__)
-        monkeypatch.setattr(sys.modules["infopursuit.cli.main"], "COMMANDS", (*cli.COMMANDS, made))
+        Try.made = types.SimpleNamespace(add_arguments=lambda parser: None, run=act)
+        commands = (*cli.COMMANDS, Try("try", "try something"))
+        monkeypatch.setattr(import_module("infopursuit.cli.main"), "COMMANDS", commands)
 
     return install
 

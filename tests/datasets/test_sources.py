@@ -39,15 +39,14 @@ def table(n, seed=0):
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        (("gone.csv", None, None), "neither a file nor a data set, nor a folder"),
-        (("empty", None, None), "neither a file"),
+        ("gone.csv", "neither a file nor a data set, nor a folder"),
+        ("empty", "neither a file"),
     ],
 )
-def test_what_is_not_there_is_told(tmp_path, monkeypatch, place, said):
-    monkeypatch.chdir(tmp_path)
+def test_what_is_not_there_is_told(tmp_path, place, said):
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=said):
-        Source(*place).identity()
+        Source(place, None, None, base=str(tmp_path)).identity()
 
 
 def test_a_row_with_a_strange_label_is_named_by_its_number_in_the_file(columns, tmp_path):

@@ -3,7 +3,6 @@ lines: they are shown as the text that they are, wherever they are shown."""
 
 import io
 import re
-import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -78,11 +77,10 @@ def test_cards_of_notebooks_have_none_either(fitted):
         assert not Elements(thing._repr_html_()).bad
 
 
-def test_the_terminal_is_not_steered(fitted, tmp_path, capsys, monkeypatch):
+def test_the_terminal_is_not_steered(fitted, tmp_path, capsys):
     word, clf, frame, _ = fitted
     clf.save(tmp_path / "m")
-    monkeypatch.setattr(sys, "stdin", io.StringIO("1\n1\nwhy\n2\n"))
-    cli.main(["ask", str(tmp_path / "m")])
+    cli.main(["ask", str(tmp_path / "m")], stdin=io.StringIO("1\n1\nwhy\n2\n"))
     frame[:3].to_csv(tmp_path / "new.csv", index=False)
     cli.main(["explain", str(tmp_path / "new.csv"), "--model", str(tmp_path / "m")])
     cli.main(["inspect", str(tmp_path / "m")])

@@ -13,6 +13,7 @@ import infopursuit as ip
 from infopursuit import cli, jobs
 from infopursuit.jobs.engines import Engine
 from infopursuit.jobs.job import Explainer, at_once
+from isolated import run_alone
 from traces import assert_same_traces
 
 N = 130
@@ -201,7 +202,18 @@ sys.exit(cli.main(sys.argv[1:]))
     assert_same_traces(tmp_path / "out", undisturbed)
 
 
-def test_without_ray_it_is_said_what_to_install(made, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ImportError, match=r"engine='ray' needs Ray; pip install 'infopursuit\[cluster\]'"):
-        explain(made, tmp_path, engine="ray")
+WITHOUT_RAY = """
+import sys
+from infopursuit import jobs
+
+table, model, out = sys.argv[1:]
+try:
+    jobs.explain(table, model, out, label="kind", name="id", engine="ray")
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_ray_it_is_said_what_to_install(made, tmp_path):
+    told = run_alone(WITHOUT_RAY, made / "new.parquet", made / "model", tmp_path / "out", without=["ray"])
+    assert "engine='ray' needs Ray; pip install 'infopursuit[cluster]'" in told

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from infopursuit.models import augmentation
 from infopursuit.models.augmentation import RandomAffine
 
 
@@ -27,7 +28,7 @@ def drawn(monkeypatch):
 
     def say(*draws):
         rand = torch.tensor([draws], dtype=torch.float32) / 2 + 0.5
-        monkeypatch.setattr(torch, "rand", lambda shape, generator: rand.expand(shape))
+        monkeypatch.setattr(augmentation, "_uniform", lambda shape, generator: rand.expand(shape))
 
     return say
 
@@ -94,7 +95,7 @@ def test_an_elastic_distortion_moves_by_its_standard_deviation(shape):
 @pytest.mark.parametrize("sign", [-1, 0, 1])
 def test_morphology_thickens_or_thins_strokes(sign, monkeypatch):
     """More than half of a dilation lights what touches a lit pixel, more than half of an erosion darkens an edge."""
-    monkeypatch.setattr(torch, "rand", lambda shape, generator: torch.full(shape, 0.5 + sign / 2))
+    monkeypatch.setattr(augmentation, "_uniform", lambda shape, generator: torch.full(shape, 0.5 + sign / 2))
     image = torch.zeros(9, 9, dtype=torch.int64)
     image[3:6, 2:7] = 1
     expected = torch.zeros_like(image)

@@ -22,10 +22,10 @@ def pursuit():
     return replace(made, novelty=NoveltyReference.from_model(made, 499))
 
 
-def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, capsys, monkeypatch):
+def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, capsys):
     ip.save(pursuit, tmp_path / "model")
-    monkeypatch.setattr("sys.stdin", io.StringIO("yes\nwhy\nyes\nyes\n"))
-    assert main(["ask", str(tmp_path / "model")]) == 0
+    answers = io.StringIO("yes\nwhy\nyes\nyes\n")
+    assert main(["ask", str(tmp_path / "model")], stdin=answers) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Question 2, a novelty query" in said
     assert load()("why.novelty") in said

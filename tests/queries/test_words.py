@@ -1,6 +1,7 @@
 """Words of texts."""
 
-import builtins
+import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from infopursuit.queries import Words, words
 from infopursuit.queries.words import tokens
+from isolated import run_alone
 
 TEXTS = ["Trailers for the film leak", "The film's TRAILER leaked", "Senate votes", "A senator voted in the senate"]
 
@@ -140,15 +142,18 @@ def test_saved_words_read_texts_as_before():
     np.testing.assert_array_equal(again.observe(TEXTS), qs.observe(TEXTS))
 
 
-def test_without_the_stemmer_the_remedy_is_said(monkeypatch):
-    real = builtins.__import__
+def test_without_the_stemmer_the_remedy_is_said():
+    code = """
+import json, sys
+from infopursuit.queries import words
 
-    def without(name, *args, **kwargs):
-        if name == "snowballstemmer":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install infopursuit\[text\].*stem=False"):
-        words(TEXTS)
-    assert words(TEXTS, stem=False).names == ("film", "senate")
+texts = json.loads(sys.argv[1])
+try:
+    words(texts)
+except ImportError as error:
+    print(error)
+print(words(texts, stem=False).names)
+"""
+    told = run_alone(code, json.dumps(list(TEXTS)), without=["snowballstemmer"]).splitlines()
+    assert re.search(r"pip install infopursuit\[text\].*stem=False", told[0])
+    assert told[1] == "('film', 'senate')"

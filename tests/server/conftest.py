@@ -40,7 +40,7 @@ def _serving(models, limits=None, hosts=None, **options):
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(120)
         listener.close()
 
 

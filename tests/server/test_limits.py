@@ -25,7 +25,7 @@ HEAD = f"POST {NEXT} HTTP/1.1\r\nhost: localhost\r\n"
 @contextlib.contextmanager
 def connected(address):
     parts = urlsplit(address)
-    with socket.create_connection((parts.hostname, parts.port), timeout=20) as line:
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as line:
         yield line
 
 
@@ -41,7 +41,7 @@ def read(line):
 @pytest.fixture(scope="module")
 def brief(serving, models):
     """A server with little time and few connections."""
-    limits = Limits(timeout=0.4, write_timeout=0.4, max_requests=3, keep_alive=1)
+    limits = Limits(timeout=1.0, write_timeout=1.0, max_requests=3, keep_alive=1)
     with serving({"animals": models["animals"]}, limits) as address:
         yield address
 
@@ -49,7 +49,7 @@ def brief(serving, models):
 def test_a_head_that_does_not_come_is_not_waited_for(brief):
     with connected(brief) as silent, connected(brief) as slow:
         slow.sendall(HEAD.encode())
-        for _ in range(20):  # a byte now and then does not help
+        for _ in range(40):  # a byte now and then does not help
             with contextlib.suppress(OSError):
                 slow.sendall(b"x")
             time.sleep(0.05)
@@ -98,8 +98,8 @@ def test_more_requests_than_are_processed_at_once_are_told_so(serving, models):
         lines = [stack.enter_context(connected(brief)) for _ in range(3)]
         for line in lines:
             line.sendall(f"{HEAD}content-length: 10\r\n\r\n".encode())
-        time.sleep(0.3)
         with httpx.Client(base_url=brief) as client:
+            until(lambda: client.post(NEXT, json={}).status_code == 429)  # the three have arrived
             answer = client.post(NEXT, json={})
             assert (answer.status_code, answer.headers["retry-after"], answer.headers["connection"]) == (
                 429,
@@ -168,7 +168,7 @@ def ask_many(address, name, n, statuses):
 
 
 def until(condition):
-    for _ in range(600):
+    for _ in range(3000):
         if condition():
             return
         time.sleep(0.02)
@@ -201,7 +201,7 @@ def test_who_could_not_be_served_in_time_is_sent_away_at_once(serving, models):
     """Work that takes long fills the time of those who wait; the next hears when to come back."""
     free = threading.Event()
     held = Held(models["animals"].pursuit, free)
-    with serving({"a": ServedModel("a", "a", held)}, Limits(timeout=2.0)) as address:
+    with serving({"a": ServedModel("a", "a", held)}, Limits(timeout=5.0)) as address:
         statuses = []
         first = ask_many(address, "a", 1, statuses)
         until(lambda: held.begun)
@@ -209,7 +209,7 @@ def test_who_could_not_be_served_in_time_is_sent_away_at_once(serving, models):
         free.set()
         first[0].join(30)
         free.clear()
-        threads = ask_many(address, "a", 60, statuses)
+        threads = ask_many(address, "a", 80, statuses)
         until(lambda: any(status[1] == 429 for status in statuses))
         free.set()
         for thread in threads:
@@ -238,8 +238,14 @@ def test_bodies_of_all_together_are_bounded(serving, models):
         lines = [stack.enter_context(connected(address)) for _ in range(2)]
         for line in lines:  # each holds most of a body
             line.sendall(f"{HEAD}content-length: 50000\r\n\r\n".encode() + b" " * 49_000)
-        time.sleep(0.5)
-        answer = httpx.post(f"{address}{NEXT}", content=b" " * 20_000, headers={"content-type": "application/json"})
+
+        headers = {"content-type": "application/json"}
+
+        def third():
+            return httpx.post(f"{address}{NEXT}", content=b" " * 20_000, headers=headers)
+
+        until(lambda: third().status_code == 429)  # the two have arrived
+        answer = third()
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
         assert "bytes of requests" in answer.json()["title"]
         for line in lines:
@@ -250,10 +256,14 @@ def test_bodies_of_all_together_are_bounded(serving, models):
 def test_a_client_that_goes_away_is_noted(serving, models):
     stream = io.StringIO()
     with configured_logging("json", stream), serving({"animals": models["animals"]}) as address:
-        with connected(address) as line:
-            line.sendall(f"{HEAD}content-length: 100\r\n\r\n{{".encode())
-            time.sleep(0.2)
-        until(lambda: '"status": 499' in stream.getvalue())
+
+        def noted():
+            with connected(address) as line:
+                line.sendall(f"{HEAD}content-length: 100\r\n\r\n{{".encode())
+                time.sleep(0.2)  # a head that arrived together with the end would not count
+            return '"status": 499' in stream.getvalue()
+
+        until(noted)
 
 
 @pytest.mark.parametrize(
@@ -332,15 +342,15 @@ def test_a_full_queue_sends_away_at_once():
 
 def test_time_runs_out_at_work_and_in_the_queue():
     async def many():
-        workers = Workers(["a"], Limits(max_queue=3, timeout=0.1))
+        workers = Workers(["a"], Limits(max_queue=3, timeout=1.0))
         free, done = threading.Event(), []
-        first = asyncio.create_task(workers.run("a", lambda: free.wait(5)))
+        first = asyncio.create_task(workers.run("a", lambda: free.wait(60)))
         second = asyncio.create_task(workers.run("a", lambda: done.append(1)))
         found = await asyncio.gather(first, second, return_exceptions=True)
         assert workers.queued["a"] == 2  # a thread cannot be stopped, so its place is still taken
         free.set()
-        await asyncio.sleep(0.2)
-        assert workers.queued["a"] == 0
+        while workers.queued["a"]:
+            await asyncio.sleep(0.01)
         assert done == []  # nobody waits for it any more, so it is not done
         assert await workers.run("a", lambda: 7) == 7
         workers.close()

@@ -52,7 +52,7 @@ def logged(request, serving, models):
 
 def written(stream, at, n):
     """The lines since a place, when there are n; one is written after its answer was sent."""
-    for _ in range(400):
+    for _ in range(6000):
         lines = stream.getvalue()[at:].splitlines()
         if len(lines) >= n:
             break

@@ -10,13 +10,13 @@ import httpx
 import pytest
 
 import infopursuit as ip
-from infopursuit.beliefs import pruned
 from infopursuit.cli.serve import listen
 from infopursuit.server.app import Server, create_app
 from infopursuit.server.limits import Limits
+from isolated import run_alone
 
 
-def wait_for(true, seconds=30):
+def wait_for(true, seconds=60):
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end
@@ -29,7 +29,7 @@ def slow(models):
     event = threading.Event()
 
     def load():
-        assert event.wait(60)
+        assert event.wait(120)
         return models["images"]
 
     return {"animals": lambda: models["animals"], "images": load}, event
@@ -37,7 +37,7 @@ def slow(models):
 
 def test_models_are_there_one_after_the_other(serving, slow):
     loaders, event = slow
-    limits = Limits(timeout=0.5)
+    limits = Limits(timeout=2.0)
     with serving({}, limits, loaders=loaders) as address, httpx.Client(base_url=address, timeout=30) as client:
         wait_for(lambda: client.get("/v1/models").json()["loading"] == ["images"])
         assert [one["name"] for one in client.get("/v1/models").json()["models"]] == ["animals"]
@@ -70,7 +70,7 @@ def test_a_stop_does_not_wait_for_what_is_loading(serving, slow):
     with serving({}, loaders=loaders) as address:
         assert httpx.get(f"{address}/readyz").status_code == 503
         begin = time.monotonic()
-    assert time.monotonic() - begin < 15
+    assert time.monotonic() - begin < 60  # half of what the loader waits
     event.set()
 
 
@@ -106,10 +106,18 @@ def test_a_damaged_model_is_told_in_one_line(models, tmp_path, more):
     assert "checksum does not agree" in lines.pop()
 
 
-def test_compiled_code_that_cannot_be_kept_works_too(monkeypatch, caplog):
-    import numba.core.caching
+NOT_KEPT = """
+import logging, sys
+import numba.core.caching
 
-    monkeypatch.setattr(numba.core.caching.CacheImpl, "_locator_classes", [])
-    pruned.not_kept.cache_clear()
-    assert [pruned.compiled(lambda x: x + 1)(k) for k in (1, 2)] == [2, 3]
-    assert caplog.text.count("NUMBA_CACHE_DIR") == 1
+logging.basicConfig(stream=sys.stdout)
+numba.core.caching.CacheImpl._locator_classes = []  # of numba: no folder can be written to
+
+from infopursuit.beliefs import pruned
+
+assert [pruned.compiled(lambda x: x + 1)(k) for k in (1, 2)] == [2, 3]
+"""
+
+
+def test_compiled_code_that_cannot_be_kept_works_too():
+    assert run_alone(NOT_KEPT).count("NUMBA_CACHE_DIR") == 1

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numba import njit
+from numpy.linalg import eigh, qr
 
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
 from infopursuit.beliefs.exact import Exact, LatentBelief
@@ -133,8 +134,8 @@ def _principal_coordinates(table: Any) -> FloatArray:
     n_directions = min(DIRECTIONS, *some.shape)
     # one round of a randomised search for the leading directions: they need not be exact
     random = np.random.default_rng(0).standard_normal((some.shape[1], n_directions))
-    found, _ = np.linalg.qr(centred.T @ (centred @ random))
-    _, turn = np.linalg.eigh(np.cov(centred @ found, rowvar=False).reshape(n_directions, n_directions))
+    found, _ = qr(centred.T @ (centred @ random))
+    _, turn = eigh(np.cov(centred @ found, rowvar=False).reshape(n_directions, n_directions))
     directions = found @ turn
     # an eigenvector has no sign of its own, LAPACK's depends on the processor: the first large entry shall be positive
     first = (np.abs(directions) > np.abs(directions).max(axis=0) / 2).argmax(axis=0)

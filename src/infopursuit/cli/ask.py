@@ -94,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
     session = pursuit.session(known=dict(args.known)) if args.resume is None else resume_session(pursuit, args.resume)
     if file is not None:
         save_session(session, file)  # before anything is asked, so that a place that cannot be written to is known
-    talk = Talk(session, Terminal(sys.stderr if args.json else sys.stdout), sys.stdin, file, words)
+    answers = sys.stdin if args.stdin is None else args.stdin
+    talk = Talk(session, Terminal(sys.stderr if args.json else sys.stdout), answers, file, words)
     with single_threaded():
         try:
             finished = talk.go()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import platform
@@ -11,9 +10,9 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 from infopursuit import __version__
@@ -90,7 +89,7 @@ def core_package(name: str, limits: str) -> Check:
         return Check("core", name, False, told, fix=_pip(f"{name}{limits}"))
 
     def act() -> str:
-        importlib.import_module(MODULES.get(name, name))
+        import_module(MODULES.get(name, name))
         return found
 
     return _attempt(name, act, _pip("--force-reinstall", f"{name}{limits}"))
@@ -117,17 +116,23 @@ def compiled_code() -> Check:
     """Whether compiled loops can be kept for the next process."""
 
     def probe() -> str:
-        from infopursuit.beliefs.pruned import compiled
-
-        where = compiled(_nothing).stats.cache_path
-        if where is None:
-            raise OSError("no folder for it can be written to; each start compiles it anew")
-        folder = Path(where)
+        folder = _compiled_folder()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return f"{folder} is writable"
 
     return _attempt("compiled code", probe, "export NUMBA_CACHE_DIR=$HOME/.cache/numba")
+
+
+def _compiled_folder() -> Path:
+    """Return the folder that keeps compiled loops."""
+    from infopursuit.beliefs.pruned import compiled
+
+    where = compiled(_nothing).stats.cache_path
+    if where is None:
+        raise OSError("no folder for it can be written to; each start compiles it anew")
+
+    return Path(where)
 
 
 def _nothing() -> None:
@@ -167,10 +172,10 @@ def extra(name: str, required: dict[tuple[str, str], str]) -> Check:
     return Check("extra", name, not missing, told, EXTRAS[name], _pip(*missing) if missing else None)
 
 
-def data_folder() -> Check:
+def data_folder(environment: Mapping[str, str] = os.environ) -> Check:
     """The folder of image data sets, which the experiments outside the package need and nothing else does."""
     adds = "MNIST, Fashion-MNIST and KMNIST, for the experiments of benchmarks/"
-    named = os.environ.get(VARIABLE)
+    named = environment.get(VARIABLE)
     if not named:
         return Check("data", VARIABLE, False, "not set", adds, f"export {VARIABLE}=FOLDER")
     folder = Path(named).expanduser()
@@ -188,15 +193,19 @@ def requirements() -> dict[tuple[str, str], str]:
     True
     """
     found = {}
-    try:
-        lines = metadata.requires("infopursuit") or []
-    except metadata.PackageNotFoundError:
-        lines = []
-    for line in lines:
+    for line in _required_lines():
         parts = re.match(r"([\w.-]+)([^;]*)(?:;.*extra == ['\"](\w+)['\"])?", line)
         if parts is not None:
             found[parts[3] or "", parts[1]] = parts[2].strip()  # such as "[data]>=2.20"
     return found
+
+
+def _required_lines() -> list[str]:
+    """Return the requirements as they stand in the metadata of the installed package."""
+    try:
+        return metadata.requires("infopursuit") or []
+    except metadata.PackageNotFoundError:
+        return []
 
 
 def installed(package: str) -> str | None:

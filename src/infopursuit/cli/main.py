@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)
 """Errors that a user can cause: one line, without a traceback."""
@@ -68,14 +68,24 @@ def warnings_as_notes() -> Iterator[None]:
         yield
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code; never raises what a user can cause."""
+def main(argv: Sequence[str] | None = None, *, stdin: TextIO | None = None) -> int:
+    """Run a command and return its exit code; never raises what a user can cause.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The words after ``infopursuit``; by default those of the process.
+    stdin : TextIO, optional
+        What a command reads answers from; by default the standard input of the process.
+    """
     argv = sys.argv[1:] if argv is None else list(argv)
     chosen = next((word for word in argv if not word.startswith("-")), None)  # options before it take no values
     command = next((command for command in COMMANDS if command.name == chosen), None)
+    # The stream of the process stays out: `serve` sends the arguments to other processes.
+    context = argparse.Namespace(line=shlex.join(["infopursuit", *argv]), stdin=stdin)
     try:
         parser = build_parser(command)
-        args = parser.parse_args(argv, argparse.Namespace(line=shlex.join(["infopursuit", *argv])))
+        args = parser.parse_args(argv, context)
     except SystemExit as end:  # --help, --version, or a mistake that argparse has told about
         return end.code if isinstance(end.code, int) else FAILED
     if command is None:

@@ -214,9 +214,13 @@ def load(language: str | None = None) -> Messages:
     return Messages(found, {**english, **_read(found)})
 
 
-def of_environment() -> str | None:
+def of_environment(environment: Mapping[str, str] = os.environ) -> str | None:
     """The language of the terminal: LC_ALL, LC_MESSAGES or LANG."""
-    return next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), None)
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if environment.get(name):
+            return environment[name]
+
+    return None
 
 
 def names() -> dict[str, str]:

@@ -43,7 +43,7 @@ class RandomAffine:
         history. A pixel then becomes its nearest one, and strokes stay as thick as they are.
         """
         n, (rows, columns) = len(values), shape
-        draws = 2 * torch.rand((n, 4), generator=generator) - 1
+        draws = 2 * _uniform((n, 4), generator) - 1
         angle = draws[:, 0] * math.radians(self.rotation)
         size = 1 + draws[:, 1] * self.scale
         cos, sin = angle.cos() / size, angle.sin() / size
@@ -62,7 +62,7 @@ class RandomAffine:
         images = values.clamp(min=0).to(torch.float32).reshape(n, 1, rows, columns)
         moved = F.grid_sample(images, grid, align_corners=False)
         if self.morphology:
-            share = self.morphology * (2 * torch.rand((n, 1, 1, 1), generator=generator) - 1)
+            share = self.morphology * (2 * _uniform((n, 1, 1, 1), generator) - 1)
             side = share.sign()  # a dilation takes the largest of 3 x 3 pixels, an erosion the smallest
             moved = torch.lerp(moved, side * F.max_pool2d(side * moved, 3, stride=1, padding=1), share.abs())
         return torch.where(values < 0, values, moved.round().to(values.dtype).flatten(1))
@@ -86,3 +86,8 @@ class RandomAffine:
             moved = self.apply(flat, given.shape[1:], torch.Generator().manual_seed(seed + i))
             found.append(moved.numpy().reshape(given.shape).astype(given.dtype))
         return np.concatenate(found)
+
+
+def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+    """Draw numbers between 0 and 1."""
+    return torch.rand(shape, generator=generator)

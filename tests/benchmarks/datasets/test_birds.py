@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks import datasets
 from benchmarks.datasets.birds import draw_answers, read_answers
+from data_fixtures import use_data_folder
 
 C, A, N = 3, 5, 24
 NAMES = ("001.Laughing_Gull", "002.Green_Jay", "003.Winter_Wren")
@@ -235,7 +236,7 @@ def test_the_real_tables_survive_the_official_format(real_data, tmp_path, monkey
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     np.savetxt(tmp_path / "class_attribute_labels_continuous.txt", arrays["class_attr_pct"], fmt="%.9g")
-    monkeypatch.setenv("INFOPURSUIT_DATA", str(tmp_path))
+    use_data_folder(monkeypatch, tmp_path)
     after = datasets.cub(answers="simulated")
     np.testing.assert_array_equal(before.x_test, after.x_test)
     np.testing.assert_array_equal(before.class_percentages, after.class_percentages)

@@ -1,6 +1,5 @@
 """Fetching, from a small server on this machine: what comes, what is refused, what stays."""
 
-import builtins
 import gzip
 import hashlib
 import io
@@ -9,6 +8,7 @@ import tarfile
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from types import MappingProxyType
 
 import numpy as np
@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks import datasets
 from benchmarks.datasets.download import REMOTES, Remote, fetch
+from isolated import run_alone
 
 pytest.importorskip("pooch", reason="pooch is not installed; pip install pooch")
 
@@ -32,9 +33,8 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(tmp_path_factory, monkeypatch):
+def server(tmp_path_factory):
     """Its folder, its address and what it was asked for."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     root = tmp_path_factory.mktemp("served")
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(root)))
     httpd.asked = []
@@ -168,28 +168,43 @@ def test_an_archive_that_lacks_a_file_or_is_none_is_refused(folder, server):
         fetch([Remote("b.tgz", remote.urls, remote.md5, members=("other.txt",))], folder)
 
 
-def test_progress_is_shown(folder, server, monkeypatch, capsys):
-    ticks = iter(range(0, 10_000, 40))
-    monkeypatch.setattr("infopursuit.progress.time.monotonic", lambda: next(ticks))
-    fetch([serve(server, "a.gz", b"x" * 300_000)], folder, progress=True)
+def test_progress_is_shown(folder, server, capsys):
+    ticks = count(0, 40)
+    fetch(
+        [serve(server, "a.gz", b"x" * 300_000)],
+        folder,
+        progress=True,
+        clock=lambda: next(ticks),
+    )
     shown = capsys.readouterr().err
     assert re.search(r"fetching a\.gz \(kB\) (.* )?300 of 300", shown)
-    fetch([serve(server, "b.gz", b"x" * 300_000)], folder, progress=False)
+
+    fetch(
+        [serve(server, "b.gz", b"x" * 300_000)],
+        folder,
+        progress=False,
+        clock=lambda: next(ticks),
+    )
     assert "fetching" not in capsys.readouterr().err
 
 
-def test_without_pooch_the_error_says_what_to_do(folder, monkeypatch):
-    real = builtins.__import__
+WITHOUT_POOCH = """
+import sys
+from pathlib import Path
 
-    def without(name, *args, **kwargs):
-        if name == "pooch":
-            raise ImportError("No module named 'pooch'")
-        return real(name, *args, **kwargs)
+from benchmarks.datasets.download import Remote, fetch
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install pooch.*a\.gz into .*http://example") as caught:
-        fetch([Remote("a.gz", ("http://example/a.gz",), "0" * 32)], folder)
-    assert str(folder) in str(caught.value)
+try:
+    fetch([Remote("a.gz", ("http://example/a.gz",), "0" * 32)], Path(sys.argv[1]))
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_pooch_the_error_says_what_to_do(tmp_path):
+    told = run_alone(WITHOUT_POOCH, tmp_path, without=["pooch"])
+    assert re.search(r"pip install pooch.*a\.gz into .*http://example", told)
+    assert str(tmp_path) in told
 
 
 def test_what_cannot_be_fetched_says_where_it_is(folder):

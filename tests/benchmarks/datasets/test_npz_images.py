@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import datasets
-from data_fixtures import write
+from data_fixtures import use_data_folder, write
 
 
 @pytest.mark.data
@@ -48,8 +48,8 @@ def test_a_short_kmnist_says_so(folder):
     assert "only 12 of the official 60,000" in datasets.kmnist().description
 
 
-def test_a_missing_folder_is_called_missing(folder, monkeypatch):
-    monkeypatch.setenv("INFOPURSUIT_DATA", str(folder / "nowhere"))
+def test_a_missing_folder_is_called_missing(tmp_path, monkeypatch):
+    use_data_folder(monkeypatch, tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="does not exist"):
         datasets.mnist()
 
