@@ -230,6 +230,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         table = self._read_training(X, y, sample_weight, groups, learners)
         n_rows = len(table)
         table = self._drawn(table, seed)
+        table = self._with_class_weight(table)
+        self._class_shares = self._stated_class_shares(table)
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         self.assessment_: Assessment | None = None
         self.held_out_posterior_: FloatArray | None = None
@@ -284,7 +286,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if self.max_rows is None or len(table) <= self.max_rows or not tabular:
             return table
         rows = np.random.default_rng(seed).choice(len(table), self.max_rows, replace=False)
-        return table.take(np.sort(rows))
+        drawn = table.take(np.sort(rows))
+        return replace(drawn, labels=np.unique(drawn.y, return_inverse=True)[1])
 
     def _learn(
         self,
@@ -308,7 +311,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             suits the table.
         """
         self.classes_, labels = np.unique(table.y, return_inverse=True)
-        table = self._with_class_weight(table, labels)
+        if self._class_shares is not None:
+            table = table.with_class_shares(self._class_shares)
         self.queries_: QuerySet = self._fit_queries(table)
         bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
         if not all(hasattr(learner, "build") for learner in learners.values()):
@@ -316,9 +320,14 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         observed = self.queries_.read(table.X)
         prior = None if class_prior is None else read_prior(class_prior, self.classes_)
+        self._prior_factors = np.ones(len(self.classes_))
+        if prior is not None:
+            self._prior_factors = prior / np.bincount(labels, weights=table.row_weights) * table.row_weights.sum()
+
+        # Networks need importance weights for a prior; finite models are given the prior itself.
         weights = table.row_weights
-        if prior is not None and "hybrid" in learners:
-            weights = self._prior_weights(table, labels, prior)
+        if "hybrid" in learners:
+            weights = weights * self._prior_factors[labels]
         sample = Sample.of(
             self.queries_.variables,
             observed.values,
@@ -366,13 +375,13 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             },
             options={"belief": self.belief, "exact_gains": self.exact_gains, "time_limit": self.time_limit},
             prepare=partial(self._prepared, prior=prior),
+            class_factors=None if "hybrid" in learners else self._prior_factors,
         )
         candidates = []
         for name, learner in learners.items():
             if not hasattr(learner, "build"):
                 small = len(sample) <= MAX_EMPIRICAL or not compares
-                tuned = compares or prior is None
-                candidates.append(builder.generative(name, learner, sample, small, tuned, self.verbose))
+                candidates.append(builder.generative(name, learner, sample, small, self.verbose))
             elif len(learners) == 1 or compares:
                 if prior is not None and name != "hybrid":
                     raise ValueError("class_prior needs a generative model or the hybrid; use strategy='auto'")
@@ -396,20 +405,24 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         chosen = next(candidate for candidate in candidates if candidate.name == self.tuning_.strategy)
         self.pursuit_ = replace(chosen.pursuit, stopping=self.tuning_.rule, calibrator=self.tuning_.calibrator)
 
-    def _with_class_weight(self, table: TrainingTable, labels: IntArray) -> TrainingTable:
+    def _with_class_weight(self, table: TrainingTable) -> TrainingTable:
         """The table with the weight of each row multiplied by that of its class."""
-        mass = np.bincount(labels, weights=table.row_weights, minlength=len(self.classes_)).astype(np.float64)
-        self._row_factors = read_class_weight(self.class_weight, self.classes_, mass)
+        mass = np.bincount(table.labels, weights=table.row_weights).astype(np.float64)
+        factors = read_class_weight(self.class_weight, np.unique(table.y), mass)
         if self.class_weight is None:
             return table
-        return replace(table, weights=table.row_weights * self._row_factors[labels])
+        return replace(table, weights=table.row_weights * factors[table.labels])
 
-    def _prior_weights(self, table: TrainingTable, labels: IntArray, prior: FloatArray) -> FloatArray:
-        """(B,) importance weights that make classes as frequent as a prior says, as networks need them."""
-        mass = np.bincount(labels, weights=table.row_weights, minlength=len(self.classes_))
-        factors = prior * mass.sum() / mass
-        self._row_factors = self._row_factors * factors
-        return np.asarray(table.row_weights * factors[labels])
+    def _stated_class_shares(self, table: TrainingTable) -> FloatArray | None:
+        """(C,) the shares that weights give the classes, where they depend on the class alone; None elsewhere.
+
+        Such weights were computed from how often each class occurs in all rows. A part of the rows has other shares by
+        chance, and is weighted to have these: with the same numbers it would lack what the other rows have too much of.
+        """
+        if self.class_weight is None and not table.weighted_by_class:
+            return None
+        mass = np.bincount(table.labels, weights=table.row_weights)
+        return np.asarray(mass / mass.sum())
 
     def _fit_queries(self, table: TrainingTable) -> QuerySet:
         """What may be asked about the rows of a table."""
@@ -437,7 +450,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             return []
 
         self._learn(rest, class_prior, seed, learners)
-        return [self._measure(table.take(parts[0]), groups[parts[0]], self.classes_, len(rest))]
+        held_out = table.take(parts[0])
+        return [self._measure(held_out, groups[parts[0]], self.classes_, self._prior_factors, len(rest))]
 
     def _assess(self, table: TrainingTable, class_prior: Any, seed: int, learners: dict[str, Any]) -> list[Measured]:
         """Fit everything again without each part of the rows in turn, and measure on that part.
@@ -458,7 +472,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             except ValueError as error:  # too few rows of some class
                 logger.info("not measured on held-out rows: %s", error)
                 return None
-            measured = part._measure(table.take(parts[i]), groups[parts[i]], self.classes_, len(rest))
+            held_out = table.take(parts[i])
+            measured = part._measure(held_out, groups[parts[i]], self.classes_, self._prior_factors, len(rest))
             progress.advance()
             return measured
 
@@ -469,7 +484,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         measured = [outcome for outcome in outcomes if outcome is not None]
         return measured if len(measured) == len(parts) else []
 
-    def _measure(self, table: TrainingTable, groups: IntArray, classes: Any, n_trained: int) -> Measured:
+    def _measure(
+        self, table: TrainingTable, groups: IntArray, classes: Any, factors: FloatArray, n_trained: int
+    ) -> Measured:
         """Ask about rows that nothing was learnt from.
 
         Parameters
@@ -479,14 +496,13 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         groups : (B,) array of int
         classes : (C,) array
             All classes; some may be missing among those that were learnt.
+        factors : (C,) array of float
+            By what a class prior multiplies the weight of the rows of each class: the same for all parts.
         n_trained : int
             How many rows it was learnt from.
         """
         labels = np.searchsorted(classes, table.y)
         own_class = np.searchsorted(classes, self.classes_)  # where each class that was learnt is among all
-        factors = np.ones(len(classes))
-        factors[own_class] = self._row_factors
-
         trace = self.pursuit_.run_values(self.queries_.read(table.X), progress=self.verbose)
         posterior = np.zeros((len(table), len(classes)))
         posterior[:, own_class] = trace.posterior

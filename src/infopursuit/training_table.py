@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,22 @@ class TrainingTable:
     def row_weights(self) -> FloatArray:
         """(B,) the weights, 1 by default."""
         return np.ones(len(self)) if self.weights is None else self.weights
+
+    @property
+    def weighted_by_class(self) -> bool:
+        """Whether the weights of rows differ, and depend on their class alone."""
+        weights = self.row_weights
+        _, first = np.unique(self.labels, return_index=True)
+        of_class = np.zeros(self.labels.max() + 1)
+        of_class[self.labels[first]] = weights[first]
+        return bool(np.ptp(weights) > 0 and np.allclose(weights, of_class[self.labels], rtol=1e-9, atol=0))
+
+    def with_class_shares(self, shares: FloatArray) -> TrainingTable:
+        """The same rows, weighted so that each class has its share (C,) of those that occur."""
+        mass = np.bincount(self.labels, weights=self.row_weights, minlength=len(shares))
+        wanted = np.where(mass > 0, shares, 0.0)
+        factors = np.divide(wanted * mass.sum(), wanted.sum() * mass, out=np.ones(len(shares)), where=mass > 0)
+        return replace(self, weights=self.row_weights * factors[self.labels])
 
     def take(self, rows: IntArray) -> TrainingTable:
         """Some of the rows."""

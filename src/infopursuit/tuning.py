@@ -90,6 +90,9 @@ class Candidate:
     folds : callable, optional
         Returns for each fold a belief and an acquisition function that were not trained on it. None
         for strategies that cannot be tested so.
+    class_factors : (C,) array of float, optional
+        By what the weight of the held-out rows of each class is multiplied, where it is as frequent
+        in use as a class prior says and the sample is not weighted so.
     """
 
     name: str
@@ -97,6 +100,7 @@ class Candidate:
     sample: Sample
     held_out: FloatArray
     folds: Callable[[], list[tuple[Any, Any]]] | None
+    class_factors: FloatArray | None = None
 
     def run(self, n: int, progress: bool | None = None) -> HeldOutRuns:
         """Pursue held-out rows, with n queries at most."""
@@ -123,6 +127,8 @@ class Candidate:
 
         labels = sample.labels[np.concatenate([rows for rows, _ in pursued])]
         weights = np.concatenate([row_weights for _, row_weights in pursued])
+        if self.class_factors is not None:
+            weights = weights * self.class_factors[labels]
         return HeldOutRuns.of(traces, labels, n, epsilon, weights=weights)
 
 
@@ -143,6 +149,8 @@ class CandidateBuilder:
         Options of `Pursuit.of`.
     prepare : callable
         Model -> the model that is used.
+    class_factors : (C,) array of float, optional
+        See `Candidate`.
     compared : list
         The finite models that were compared, best first.
     """
@@ -153,6 +161,7 @@ class CandidateBuilder:
     parts: dict[str, Any]
     options: dict[str, Any]
     prepare: Callable[[Any], Any]
+    class_factors: FloatArray | None = None
     compared: list[Any] = field(default_factory=list)
 
     def strategy(self, name: str, strategy: Any, sample: Sample) -> Candidate:
@@ -171,7 +180,6 @@ class CandidateBuilder:
         learner: Any,
         sample: Sample,
         empirical: bool,
-        tuned: bool,
         progress: bool | None,
     ) -> Candidate:
         """A generative model that is ready, or the best of a tuple of learners.
@@ -182,8 +190,6 @@ class CandidateBuilder:
             What the candidate is called, what it is, and what it is fitted on.
         empirical : bool
             Whether the training rows themselves may be the model.
-        tuned : bool
-            Whether it is to be pursued on held-out rows.
         progress : bool, optional
         """
         held_out = sample.folds(N_FOLDS)
@@ -206,8 +212,8 @@ class CandidateBuilder:
         pursuit = fitted(sample)
         finite = "exact" in pursuit.model.beliefs  # a network is not trained once more for each fold
         enough = sample.n_groups >= MIN_GROUPS_TUNED and bool(held_out.any(axis=1).all())
-        testable = tuned and finite and self.queries.tabular and enough
-        return Candidate(name, pursuit, sample, held_out, folds if testable else None)
+        testable = finite and self.queries.tabular and enough
+        return Candidate(name, pursuit, sample, held_out, folds if testable else None, self.class_factors)
 
     def _pursuit(self, model: Any) -> Pursuit[Any]:
         return Pursuit.of(self.prepare(model), self.queries, seed=self.seed, **self.options, **self.parts)

@@ -122,7 +122,8 @@ def test_on_noise_it_says_chance_level(case, strategy):
     n_copies = 3 if case == "copies" else 1
     n_columns = 40 if case == "many columns" else 4
     X = np.repeat(rng.normal(size=(160, n_columns)), n_copies, axis=0)
-    y = np.repeat(rng.integers(0, 2, 160), n_copies)
+    share = 0.2 if case == "class prior" else 0.5
+    y = np.repeat((rng.random(160) < share).astype(int), n_copies)
     options = {name: make(rng, y) for name, make in NOISE.get(case, {}).items()}
 
     assessment = Classifier(strategy=strategy).fit(X, y, **options).assessment_
@@ -143,11 +144,11 @@ def test_balanced_noise_is_right_half_of_the_time():
     by_row = Classifier(strategy="table").fit(X, y, sample_weight=np.where(y, 5.0, 5 / 9)).assessment_
     for assessment in (by_class, by_row):
         assert assessment.accuracy == pytest.approx(0.5, abs=0.2)
-        assert assessment.prior_log_loss == pytest.approx(np.log(2), abs=0.02)
-    assert by_class.accuracy == pytest.approx(by_row.accuracy)
+        assert assessment.prior_log_loss == pytest.approx(np.log(2), abs=1e-6)
+        assert sum(assessment.by_class.recall) / 2 == pytest.approx(assessment.accuracy)
 
 
-@pytest.mark.parametrize("strategy", ["table", QUICK_HYBRID], ids=["table", "hybrid"])
+@pytest.mark.parametrize("strategy", ["table", "hybrid"])
 def test_new_rows_show_what_it_said(strategy):
     X, y = draw(400)
     new, labels = draw(4000, seed=1)
