@@ -20,8 +20,16 @@ def assessed(shares, n=400, seed=0, sharpness=2.0):
     logits = rng.normal(size=(n, len(shares))) + np.log(shares)
     logits[np.arange(n), labels] += sharpness
     posterior = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    measured = Measured(posterior, labels, np.ones(n), np.arange(n), rng.integers(0, 6, n))
-    return Performance(assessment_of([measured], [n]), tuple(f"class {k}" for k in range(len(shares))))
+    measured = Measured(
+        rows=np.arange(n),
+        posterior=posterior,
+        labels=labels,
+        weights=np.ones(n),
+        groups=np.arange(n),
+        lengths=rng.integers(0, 6, n),
+        n_trained=n,
+    )
+    return Performance(assessment_of([measured]), tuple(f"class {k}" for k in range(len(shares))))
 
 
 @pytest.mark.parametrize("language", messages.LANGUAGES)

@@ -547,7 +547,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             for learner in models
         )
         refittable = all(getattr(strategy, "refittable", False) for strategy in strategies)
-        return queries.tabular and finite and refittable
+        of_table = getattr(queries, "base", queries).tabular  # columns that are asked in groups are columns
+        return bool(of_table and finite and refittable)
 
     def _threads(self) -> Any:
         return thread_limit(None if self.n_jobs in (None, -1) else whole_number(self.n_jobs, "n_jobs", 1))

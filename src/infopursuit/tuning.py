@@ -51,7 +51,10 @@ CONFIDENCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96
 MIN_GAINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
 """Information gains below which a rule may stop, in nats, where the entropy of the classes is one bit or more."""
 MIN_SHARE_SAVED = 0.8
-"""The share that a rule must save of the log loss that answers can save."""
+MAX_SHARE_SAVED = 0.95
+"""The share that a rule must save of the log loss that answers can save: the first where classes are about equally
+frequent, up to the second where one class is rare. Nearly all cases end after one question there, and the others are
+those that matter."""
 N_ROUNDS = 2
 """Rounds of fitting the temperature where inputs stop, and finding where they stop with it."""
 N_PERMUTATIONS = 200
@@ -462,7 +465,9 @@ def choose_rule(runs: HeldOutRuns, n: int) -> Outcome:
     most_accurate = max(outcomes, key=lambda outcome: (outcome.accuracy, -outcome.length))
     before = runs.mean(runs.loss[:, 0])
     saved = before - min(outcome.log_loss for outcome in outcomes)
-    informed = [outcome for outcome in outcomes if before - outcome.log_loss >= MIN_SHARE_SAVED * saved]
+    doubt = relative_doubt(max(runs.prior))
+    min_saved = saved * (doubt * MIN_SHARE_SAVED + (1 - doubt) * MAX_SHARE_SAVED)
+    informed = [outcome for outcome in outcomes if before - outcome.log_loss >= min_saved]
     good = [outcome for outcome in informed if outcome.as_accurate_as(most_accurate)]
     return min(good or informed, key=lambda outcome: outcome.length)
 

@@ -136,9 +136,16 @@ def test_cases_of_few_distinct_inputs_are_dealt_one_by_one():
 
 
 def test_copies_of_a_row_keep_its_label_and_are_no_cases():
-    values = np.repeat(np.arange(10)[:, None], 60, axis=0)
-    sample = Sample.of(Variables((10,)), values, np.repeat(np.arange(10) % 2, 60))
+    """Ten rows of three columns with ten values each are few of the thousand that could be."""
+    values = np.repeat(np.random.default_rng(0).permuted(np.tile(np.arange(10), (3, 1)), axis=1).T, 60, axis=0)
+    sample = Sample.of(Variables((10, 10, 10)), values, np.repeat(np.arange(10) % 2, 60))
     assert ((sample.folds(4) > 0).sum(axis=0) == 1).all()
+
+
+def test_a_table_of_few_columns_whose_label_follows_from_them_has_cases():
+    values = np.repeat(np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T, 30, axis=0)
+    sample = Sample.of(Variables((2, 2, 2)), values, values[:, 0])
+    assert (sample.folds(4) > 0).all()
 
 
 @pytest.mark.parametrize("seed", range(5))

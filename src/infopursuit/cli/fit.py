@@ -135,7 +135,10 @@ def _tell_choice(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
     """What was chosen on held-out rows, and why."""
     tuning = clf.tuning_
     if tuning is None:
-        terminal.tell("There are too few rows to calibrate its probabilities or to choose when it stops.")
+        if isinstance(clf.stopping, str):
+            terminal.tell("There are too few rows to calibrate its probabilities or to choose when it stops.")
+        else:
+            terminal.tell("Its stopping rule is the one that was given. Its probabilities are not calibrated.")
         return
 
     terminal.tell(

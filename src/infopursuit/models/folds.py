@@ -6,6 +6,7 @@ that agree in every answer, or rows that the user says belong together, such as 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 
 import numpy as np
@@ -125,33 +126,57 @@ def row_groups(observed: Observed, labels: IntArray) -> IntArray:
         The group of each row.
     """
     inputs = distinct_inputs(observed.values, observed.numbers)
-    n_distinct = int(inputs.max(initial=-1)) + 1
-    n_labelled = len(np.unique(np.stack([inputs, labels]), axis=1).T)
-    if repeats_are_cases(len(inputs), n_distinct, n_labelled):
+    if repeats_are_cases(inputs, labels, len(inputs), observed.values, observed.numbers):
         return np.arange(len(inputs))
     return inputs
 
 
-def repeats_are_cases(n_rows: int, n_distinct: int, n_labelled: int) -> bool:
+def repeats_are_cases(
+    inputs: IntArray,
+    labels: IntArray,
+    n_rows: int,
+    values: IntArray,
+    numbers: FloatArray | None = None,
+) -> bool:
     """Whether rows that repeat each other are separate cases, and not copies.
 
     They are taken for cases where a table has few distinct inputs, at most one for `MIN_REPEATS`
-    rows, and equal inputs have different labels. A row that was copied keeps its label.
+    rows, and either equal inputs have different labels, or the inputs are half of all that the
+    values of its columns could make: a table of a few yes/no columns. A row that was copied keeps
+    its label, and rows of several numbers are few of those that could be.
 
     Parameters
     ----------
+    inputs : (N,) array of int
+        The number of each input, see `distinct_inputs`; rows of equal inputs and labels may have
+        been joined.
+    labels : (N,) array of int
     n_rows : int
-    n_distinct : int
-        Distinct inputs.
-    n_labelled : int
-        Distinct pairs of an input and a label.
+        Rows before any were joined.
+    values : (N, A) array of int
+    numbers : (N, A) array of float, optional
+        The numbers behind the values.
 
     Examples
     --------
-    >>> repeats_are_cases(600, 16, 30), repeats_are_cases(600, 16, 16), repeats_are_cases(600, 400, 420)
-    (True, False, False)
+    >>> values = np.repeat([[0, 1], [1, 0], [1, 1]], 40, axis=0)
+    >>> inputs = distinct_inputs(values)
+    >>> repeats_are_cases(inputs, np.zeros(120), 120, values)
+    True
+    >>> repeats_are_cases(inputs, np.zeros(120), 50, values)
+    False
     """
-    return n_rows >= MIN_REPEATS * n_distinct and n_labelled > n_distinct
+    n_distinct = len(np.unique(inputs))
+    if n_rows < MIN_REPEATS * n_distinct:
+        return False
+
+    n_labelled = np.unique(np.stack([inputs, labels]), axis=1).shape[1]
+    if n_labelled > n_distinct:
+        return True
+
+    columns = values if numbers is None else np.where(np.isnan(numbers), values, numbers)
+    n_possible = math.prod(len(np.unique(column)) for column in columns.T)
+    return 2 * n_distinct >= n_possible
 
 
 def number_keys(keys: Iterable[Hashable]) -> IntArray:

@@ -182,13 +182,12 @@ class Sample(Rows):
             return int(self.counts.sum())
         return len(np.unique(self.groups))
 
-    @property
+    @cached_property
     def _repeats_are_cases(self) -> bool:
         """Whether rows that repeat each other are separate cases, and not copies."""
         if self.given_groups is not None:
             return False
-        labelled = np.unique(np.stack([self.groups, self.labels]), axis=1)
-        return repeats_are_cases(int(self.counts.sum()), len(np.unique(self.groups)), labelled.shape[1])
+        return repeats_are_cases(self.groups, self.labels, int(self.counts.sum()), self.values, self.numbers)
 
     def folds(self, n: int) -> FloatArray:
         """The weight of each row that each of n folds holds out.
