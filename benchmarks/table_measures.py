@@ -120,6 +120,13 @@ def summary(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         found[f"max_{name}"] = max((each["max"] for each in told), default=None)
     if "after" in parts[0]:
         found["after"] = [part["after"] for part in parts]
+    if all("said" in part.get("details", {}) for part in parts):
+        said = np.array([part["details"]["said"] for part in parts])
+        accuracy = np.array([part["accuracy"] for part in parts])
+        lowest = np.array([part["details"]["low"] for part in parts])
+        highest = np.array([part["details"]["high"] for part in parts])
+        found["said"] = float(said.mean())
+        found["in_interval"] = int(((lowest <= accuracy) & (accuracy <= highest)).sum())
     found["commits"] = sorted({part["commit"] for part in parts})
     return found
 
@@ -144,6 +151,37 @@ def overview(measured: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
             "fit, s in all": round(sum(each["fit_seconds"] for each in told), 1),
             "ms a row": _mean([each["ms_a_row"] for each in told], 3),
             "tables": len(told),
+        })  # fmt: skip
+    return rows
+
+
+def claims(measured: Mapping[str, Mapping[str, Any]], ours: str = "ours") -> list[dict[str, Any]]:
+    """What `fit` said of its accuracy beside that on the test parts, a row for each table and one for their mean."""
+    rows = []
+    differences_of_tables = []
+    for table, told in measured.items():
+        part = told.get(ours, {})
+        if "said" not in part:
+            continue
+
+        difference = 100 * (part["said"] - part["accuracy"])
+        differences_of_tables.append(difference)
+        rows.append({
+            "table": table,
+            "said, %": round(100 * part["said"], 1),
+            "true, %": round(100 * part["accuracy"], 1),
+            "said - true": round(difference, 1),
+            "folds": part["folds"],
+            "in the interval": part["in_interval"],
+        })  # fmt: skip
+    if rows:
+        rows.append({
+            "table": "mean",
+            "said, %": round(float(np.mean([row["said, %"] for row in rows])), 2),
+            "true, %": round(float(np.mean([row["true, %"] for row in rows])), 2),
+            "said - true": round(float(np.mean(differences_of_tables)), 2),
+            "folds": sum(row["folds"] for row in rows),
+            "in the interval": sum(row["in the interval"] for row in rows),
         })  # fmt: skip
     return rows
 

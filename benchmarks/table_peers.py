@@ -203,8 +203,17 @@ def pursuit(frame: Any, labels: Any, test: Any, _seed: int) -> dict[str, Outcome
             took,
             np.concatenate([trace.length for trace in traces]),
             after=tuple(np.concatenate(kept) for kept in posteriors),
+            details=_claims(clf),
         )
     }
+
+
+def _claims(clf: ip.InformationPursuitClassifier) -> dict[str, float]:
+    """What our classifier says of its own accuracy, with the 95 % interval; nothing where it says nothing."""
+    assessment = clf.assessment_
+    if assessment is None:
+        return {}
+    return {"said": assessment.accuracy, "low": assessment.low, "high": assessment.high}
 
 
 METHODS: dict[str, Method] = {"cart": cart, "boosting": boosting, "ebm": additive, "ours": pursuit}

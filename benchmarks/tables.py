@@ -24,6 +24,7 @@ from benchmarks.table_measures import (
     AFTER,
     EACH,
     acquisition,
+    claims,
     curves_of,
     differences,
     each_table,
@@ -212,6 +213,8 @@ def run(args: argparse.Namespace) -> int:
     tables = {"Means": overview(measured)}
     if less := differences(measured):
         tables["Differences"] = less
+    if said := claims(measured):
+        tables["Said and true"] = said
     if after := acquisition(curves_of(measured, args.out)):
         tables[AFTER] = after
     tables[EACH] = each_table(measured)
