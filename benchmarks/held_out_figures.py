@@ -303,6 +303,7 @@ def run(args: argparse.Namespace) -> int:
     folder = args.out / ".parts" / NAME
     begin = time.perf_counter()
     rows = []
+    seconds = 0.0
     for name in args.worlds:
         for strategy in args.strategies:
             for n in args.rows:
@@ -312,6 +313,7 @@ def run(args: argparse.Namespace) -> int:
                     if n_finished % 10 == 0:
                         say(f"{title}: {n_finished} of {args.number} after {time.perf_counter() - begin:.0f} s")
                 finished = records.read()
+                seconds += sum(finished[seed]["seconds"] for seed in range(args.number))
                 rows.append(summarise(name, strategy, n, [finished[seed] for seed in range(args.number)]))
                 say(f"{rows[-1]}")
 
@@ -319,16 +321,18 @@ def run(args: argparse.Namespace) -> int:
     if args.part is None:
         return 0
 
-    file = args.out / f"{NAME}.json"
-    tables = json.loads(file.read_text())["tables"] if file.exists() else {}
-    tables[args.part] = rows
+    # The seconds of all fits: a run that continues an earlier one would name its own alone.
     result = {
-        "experiment": NAME,
+        "experiment": f"{NAME}-{args.part}",
         "seed": 0,
-        "seconds": round(time.perf_counter() - begin, 1),
-        "tables": tables,
+        "seconds": round(seconds, 1),
+        "tables": {"Replications": rows},
     }
-    say(f"written to {write_result(args.out, NAME, COMMAND, result)}")
+    command = (
+        f"{COMMAND} --worlds '{';'.join(args.worlds)}' --strategies {','.join(args.strategies)} "
+        f"--rows {','.join(map(str, args.rows))} --number {args.number} --part {args.part}"
+    )
+    say(f"written to {write_result(args.out, f'{NAME}-{args.part}', command, result)}")
     if args.page is not None:
         update_page(args.page, args.out)
     return 0
@@ -361,7 +365,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--rows", type=_numbers, default=[200], metavar="N,M", help="rows of the training tables (200)")
     add("--number", type=positive, default=30, metavar="N", help="replications of each (30)")
     add("--workers", type=positive, default=2, metavar="N", help="processes (2)")
-    add("--part", metavar="TITLE", help="write the table under this title; by default nothing is written")
+    add("--part", metavar="NAME", help="write the result to held-out-figures-NAME.json; by default nothing is written")
     add("--page", type=Path, metavar="FILE", help="a page whose tables are written again")
     add_out(parser)
     return run_program(parser, run, argv)
