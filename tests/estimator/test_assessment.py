@@ -59,10 +59,10 @@ def test_the_labels_of_a_held_out_part_change_nothing_that_is_measured_on_it(nam
         perturbed = y.copy()
         perturbed[part] = 1 - perturbed[part]
         again = Classifier(strategy=strategy, stopping=rule).fit(X, perturbed)
-        np.testing.assert_array_equal(again.held_out_posterior_[part], first.held_out_posterior_[part])
+        np.testing.assert_allclose(again.held_out_posterior_[part], first.held_out_posterior_[part], rtol=0, atol=1e-6)
 
         others = np.setdiff1d(np.arange(len(y)), part)
-        assert (again.held_out_posterior_[others] != first.held_out_posterior_[others]).any()
+        assert np.abs(again.held_out_posterior_[others] - first.held_out_posterior_[others]).max() > 1e-3
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -79,7 +79,7 @@ def test_the_inputs_of_a_held_out_part_change_nothing_that_is_measured_on_its_ot
     moved.loc[changed, "size"] += 100.0
     moved.loc[changed, "colour"] = "green"
     again = Classifier(strategy=strategy).fit(moved, y)
-    np.testing.assert_array_equal(again.held_out_posterior_[kept], first.held_out_posterior_[kept])
+    np.testing.assert_allclose(again.held_out_posterior_[kept], first.held_out_posterior_[kept], rtol=0, atol=1e-6)
 
 
 def test_copies_of_a_row_are_held_out_together():
