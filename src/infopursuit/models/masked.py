@@ -38,6 +38,8 @@ N_TESTS = 4
 """Batches on which the held-out loss is computed."""
 PATH_SHARE = 0.6
 """Of the rows of a batch: histories of pursuits, where there are some."""
+MIN_ROWS_SHIFTED = 10
+"""Rows of a rare class from which on networks are shifted to begin with its share; fewer do not say what it is."""
 TINY = 1e-6
 """The least probability of which a logarithm is taken."""
 WORK_BYTES = 2**22
@@ -599,9 +601,9 @@ def fit_classifier(
     else:
         layers = Layers(*(w.copy() for w in start.layers.arrays))
     trained = train(layers, draw, loss, held_out, how, rng, shown)
-    if (rates > 1).any():
-        shares = np.bincount(rows.labels, weights=rows.weights[0] + rows.held_out[0], minlength=n_classes)
-        trained = _begin_with(shares / shares.sum(), trained, rows.encoding)
+    mass = np.bincount(rows.labels, weights=rows.weights[0] + rows.held_out[0], minlength=n_classes)
+    if ((rates > 1) & (mass >= MIN_ROWS_SHIFTED)).any():
+        trained = _begin_with(mass / mass.sum(), trained, rows.encoding)
     return MaskedClassifier(rows.encoding, trained)
 
 
