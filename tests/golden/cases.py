@@ -13,7 +13,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from drawn import hybrid_pursuit, network_belief, network_pursuit
+
 import infopursuit as ip
+from infopursuit.acquisition.network import acquisition_for
 from infopursuit.beliefs import SMC, Langevin
 from infopursuit.models import EmpiricalModel, Flip
 from infopursuit.noise import NoisyAnnotator
@@ -113,6 +116,48 @@ def novelty():
     return pursuit.run_values(values)
 
 
+def known_beforehand():
+    pursuit, values = examples()
+    return pursuit.run_values(values, known=["mark 3", "mark 8"])
+
+
+def hybrid(**parts):
+    pursuit, table = hybrid_pursuit(SEED, **{"stopping": ip.Confidence(0.05) | ip.MaxQueries(4), **parts})
+    return pursuit.run(table)
+
+
+def hybrid_priced():
+    return hybrid(costs=ip.Costs([1.0, 3.0, 1.0, 0.5, 2.0]), stopping=ip.MaxCost(4.0), patience=1)
+
+
+def hybrid_known():
+    pursuit, table = hybrid_pursuit(SEED, stopping=ip.Confidence(0.3))
+    return pursuit.run(table, known=["x2"])
+
+
+def amortized(unit, **parts):
+    generative, values = examples()
+    parts = {"stopping": ip.Confidence(0.02) | ip.MaxQueries(6), **parts}
+    return network_pursuit(generative.queries, SEED, unit, **parts).run_values(values)
+
+
+def pooled(unit="score", reweight=False, network_asks=False, **parts):
+    generative, values = examples()
+    other = network_belief(generative.queries, SEED, unit)
+    belief = ip.beliefs.OpinionPool(generative.belief, other, (0.8, 0.3), reweight=reweight)
+    acquisition = acquisition_for(other) if network_asks else generative.acquisition
+    pool = replace(generative, belief=belief, acquisition=acquisition, **parts)
+    return pool.run_values(values)
+
+
+def two_networks():
+    generative, values = examples()
+    members = [network_belief(generative.queries, seed, "nats") for seed in (SEED, SEED + 1)]
+    belief = ip.beliefs.LogPool(*members, (0.6, 0.6))
+    rule = ip.InformationGain(0.2) | ip.MaxQueries(5)
+    return ip.Pursuit(generative.queries, belief, acquisition_for(members[0]), rule).run_values(values)
+
+
 LONG = [("confidence", 0.02, None), ("max_queries", 5)]
 CASES = {
     "exact yes_no": lambda: world("yes_no", LONG),
@@ -134,8 +179,20 @@ CASES = {
     "soft answers": soft_answers,
     "temperature scaling": tempered,
     "novelty queries": novelty,
+    "known beforehand": known_beforehand,
+    "hybrid": hybrid,
+    "hybrid, two steps": lambda: hybrid(acquisition=ip.acquisition.LookAhead(depth=2)),
+    "hybrid, costs and patience": hybrid_priced,
+    "hybrid, known beforehand": hybrid_known,
+    "amortised, scores": lambda: amortized("score"),
+    "amortised, gains": lambda: amortized("nats", stopping=ip.InformationGain(0.2) | ip.MaxQueries(6)),
+    "pool": pooled,
+    "pool, reweighted": lambda: pooled(reweight=True),
+    "pool, the network asks": lambda: pooled("nats", network_asks=True),
+    "pool of two networks": two_networks,
 }
-FLOAT32 = {"pruned", "smc", "smc patches", "langevin"}
+GENERATIVE_FLOAT32 = {"pruned", "smc", "smc patches", "langevin"}
+FLOAT32 = GENERATIVE_FLOAT32 | {name for name in CASES if name.startswith(("hybrid", "amortised", "pool"))}
 
 
 def written(trace):
