@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -244,18 +245,28 @@ class Records:
 
 def run_replications(
     records: Records,
-    name: str,
-    strategy: str,
-    n: int,
+    measure: Callable[[int], Record],
     number: int,
     workers: int,
 ) -> Iterator[int]:
-    """Run the replications that are missing; yields how many there are, after each."""
+    """Run the replications that are missing; yields how many there are, after each.
+
+    Parameters
+    ----------
+    records : Records
+        Where finished replications are kept.
+    measure : callable
+        ``measure(seed)`` runs one replication in another process, so it must be picklable.
+    number : int
+        Replications in all; their seeds are 0 to ``number - 1``.
+    workers : int
+    """
     finished = records.read()
     missing = [seed for seed in range(number) if seed not in finished]
     n_finished = number - len(missing)
+
     with ProcessPoolExecutor(workers) as pool:
-        seed_of = {pool.submit(replicate, name, strategy, n, seed): seed for seed in missing}
+        seed_of = {pool.submit(measure, seed): seed for seed in missing}
         for done in as_completed(seed_of):
             records.append(seed_of[done], done.result())
             n_finished += 1
@@ -309,7 +320,8 @@ def run(args: argparse.Namespace) -> int:
             for n in args.rows:
                 records = Records(folder / f"{name.replace(' ', '-').replace('%', 'percent')}-{strategy}-{n}.jsonl")
                 title = f"{name}, {strategy}, {n:,} rows"
-                for n_finished in run_replications(records, name, strategy, n, args.number, args.workers):
+                measure = partial(replicate, name, strategy, n)
+                for n_finished in run_replications(records, measure, args.number, args.workers):
                     if n_finished % 10 == 0:
                         say(f"{title}: {n_finished} of {args.number} after {time.perf_counter() - begin:.0f} s")
                 finished = records.read()
@@ -338,7 +350,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _names(known: Sequence[str], separator: str = ",") -> Callable[[str], list[str]]:
+def names_among(known: Sequence[str], separator: str = ",") -> Callable[[str], list[str]]:
     """Reads names that are among those which are known."""
 
     def read(text: str) -> list[str]:
@@ -351,7 +363,7 @@ def _names(known: Sequence[str], separator: str = ",") -> Callable[[str], list[s
     return read
 
 
-def _numbers(text: str) -> list[int]:
+def counts(text: str) -> list[int]:
     """Reads counts such as 200,1000."""
     return [positive(number) for number in text.split(",")]
 
@@ -360,9 +372,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Parse and run."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     add = parser.add_argument
-    add("--worlds", type=_names(tuple(WORLDS), ";"), default=["logistic"], metavar="A;B", help="; ".join(WORLDS))
-    add("--strategies", type=_names(STRATEGIES), default=["auto"], metavar="A,B", help=", ".join(STRATEGIES))
-    add("--rows", type=_numbers, default=[200], metavar="N,M", help="rows of the training tables (200)")
+    add("--worlds", type=names_among(tuple(WORLDS), ";"), default=["logistic"], metavar="A;B", help="; ".join(WORLDS))
+    add("--strategies", type=names_among(STRATEGIES), default=["auto"], metavar="A,B", help=", ".join(STRATEGIES))
+    add("--rows", type=counts, default=[200], metavar="N,M", help="rows of the training tables (200)")
     add("--number", type=positive, default=30, metavar="N", help="replications of each (30)")
     add("--workers", type=positive, default=2, metavar="N", help="processes (2)")
     add("--part", metavar="NAME", help="write the result to held-out-figures-NAME.json; by default nothing is written")
