@@ -32,8 +32,8 @@ COMMANDS = {
     "import argparse, numpy": ["-c", "import argparse, numpy"],
 }
 LAYERS = {
-    "1 queries, models": "types checks display labels lazy messages files progress terminal threads history queries "
-    "models",
+    "1 queries, models": "types checks cards display labels lazy messages files progress terminal threads history "
+    "queries models",
     "2 beliefs, acquisition": "beliefs acquisition",
     # report and notebook: what `Trace.to_html` writes and notebooks show
     "3 engine": "engine state bindings session trace explanation stopping noise annotators costs calibration "

@@ -32,7 +32,7 @@ def test_probabilities_that_are_not_calibrated_are_marked(tmp_path, tuned):
     for clf in (learnt, ip.load(tmp_path)):
         shown = clf.explain(X[:1])[0]
         assert MARK in str(shown)
-        assert MARK in shown.to_html()
+        assert MARK in ip.report.write(shown)
         assert str(Explanation.from_json(shown.to_json())) == str(shown)
         assert MARK in str(clf.session().explanation)
     for text in (str(tuned.explain(X[:1])[0]), tuned.explain(X[:1])[0].to_json()):

@@ -81,7 +81,7 @@ def test_the_explanation_says_what_was_known(clf):
     assert len(explanation) == 1
     assert "known: glucose 148" in str(explanation).splitlines()[1]
     assert Explanation.from_json(explanation.to_json()).known == explanation.known
-    assert "glucose" in explanation.to_html()
+    assert "glucose" in ip.report.write(explanation)
     i = int(np.flatnonzero(np.isnan(X.age))[0])
     assert clf.explain(X[i : i + 1], known=["age"])[0].known[0].phrase == "missing: age"
 

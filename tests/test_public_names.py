@@ -16,7 +16,7 @@ PUBLIC = {
         InformationPursuitClassifier MaxCost MaxQueries ModelFormatError NoisyAnnotator Pursuit QuerierTraining
         QueryFrequencies Session SoftAnswer StrategyTree TemperatureScaling Trace Trunk acquisition annotators beliefs
         dawid_skene distill drift fit_table history history_classifier jobs lint load models
-        original_units pool queries query_frequencies
+        notebook original_units pool queries query_frequencies report
         save strategy_tree testing""",
     "infopursuit.acquisition": """FixedOrder LookAhead MutualInformation NetworkGain NetworkQuerier RandomOrder entropy
         mutual_information""",

@@ -10,10 +10,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from infopursuit.cards import register_renderer
 from infopursuit.lazy import lazy_name
 
 if TYPE_CHECKING:
-    from infopursuit import acquisition, annotators, beliefs, history, jobs, models, queries, testing
+    from infopursuit import acquisition, annotators, beliefs, history, jobs, models, notebook, queries, report, testing
     from infopursuit.amortized import Amortized
     from infopursuit.annotators import dawid_skene
     from infopursuit.calibration import TemperatureScaling
@@ -39,7 +40,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-MODULES = ("acquisition", "annotators", "beliefs", "history", "jobs", "models", "queries", "testing")
+MODULES = (
+    "acquisition",
+    "annotators",
+    "beliefs",
+    "history",
+    "jobs",
+    "models",
+    "notebook",
+    "queries",
+    "report",
+    "testing",
+)
 NAMES = {
     "Amortized": "amortized",
     "dawid_skene": "annotators",
@@ -73,7 +85,7 @@ __all__ = [
     "ModelFormatError", "NoisyAnnotator", "Pursuit", "QuerierTraining", "QueryFrequencies", "Session", "SoftAnswer",
     "StrategyTree", "TemperatureScaling", "Trace", "Trunk", "acquisition", "annotators", "beliefs", "dawid_skene",
     "distill", "drift", "fit_table", "history", "history_classifier", "jobs", "lint", "load", "models",
-    "original_units", "pool", "queries", "query_frequencies", "save", "strategy_tree", "testing",
+    "notebook", "original_units", "pool", "queries", "query_frequencies", "report", "save", "strategy_tree", "testing",
 ]
 # fmt: on
 
@@ -84,6 +96,15 @@ def __getattr__(name: str) -> Any:
     found = lazy_name(__name__, NAMES, name)
     globals()[name] = found
     return found
+
+
+def _draw_card(shown: object) -> str:
+    from infopursuit.notebook import card_of
+
+    return card_of(shown)
+
+
+register_renderer(_draw_card)
 
 
 def __dir__() -> list[str]:

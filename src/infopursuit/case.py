@@ -143,7 +143,7 @@ def about(
     session: Session, words: Messages | None = None, *, classifier: Any = None, name: str = "", model: str = "",
     version: str = "",
 ) -> About:  # fmt: skip
-    """What a report of a session says: ``session.explanation.to_html(about=about(session))``.
+    """What a report of a session says: ``report.write(session.explanation, about=about(session))``.
 
     classifier: the fitted one, which knows on what it was calibrated and how often it is right. Of the classes that are
     not predicted the most probable one is explained.

@@ -18,6 +18,7 @@ from infopursuit.acquisition.ranking import Ranking
 from infopursuit.beliefs import build_belief
 from infopursuit.bindings import Bindings
 from infopursuit.calibration import Calibrator, TemperatureScaling
+from infopursuit.cards import NotebookCard
 from infopursuit.checks import instance, whole_number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
@@ -60,7 +61,7 @@ ROW_BYTES = 2**14
 
 
 @dataclass(frozen=True, eq=False)
-class Pursuit(Generic[B]):
+class Pursuit(NotebookCard, Generic[B]):
     """Information Pursuit: a small loop over a belief, an acquisition function and a few parts.
 
     `Pursuit.of` makes one from a model; ``dataclasses.replace(pursuit, stopping=...)`` exchanges a part.
@@ -200,11 +201,6 @@ class Pursuit(Generic[B]):
         parts = f"{type(self.belief).__name__}, {type(self.acquisition).__name__}"
         asked = f"{len(self.classes)} classes, {len(self.queries)} {self.queries.kind} queries"
         return f"<Pursuit: {asked}, {parts}; stops when {self.stopping.describe()}>"
-
-    def _repr_html_(self) -> str:
-        from infopursuit.notebook import pursuit_html
-
-        return pursuit_html(self)
 
     # ---- what follows from the parts ---------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from infopursuit.assessment import ENOUGH_ROWS, Assessment, Measured, assessment
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs.predictor import MAX_ANSWERS
 from infopursuit.calibration import CalibrationReport, calibrate, check_sample_size, run_held_out
+from infopursuit.cards import draw_card
 from infopursuit.checks import instance, whole_number
 from infopursuit.conformal import PredictionSets
 from infopursuit.costs import Constraints, Costs
@@ -734,9 +735,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         save(self, path)
 
     def _repr_html_(self) -> str:
-        from infopursuit.notebook import classifier_html
-
-        return classifier_html(self) if hasattr(self, "pursuit_") else super()._repr_html_()
+        if not hasattr(self, "pursuit_"):
+            return str(super()._repr_html_())
+        return draw_card(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # without HTML where scikit-learn is set to text

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from infopursuit.cards import NotebookCard
 from infopursuit.checks import whole_number
 from infopursuit.display import Brief, printable
-from infopursuit.files import write_atomically
 from infopursuit.messages import Messages, load
 from infopursuit.queries.patches import MAX_LEVELS, shade
 from infopursuit.types import UNKNOWN, Answer, FloatArray
@@ -64,7 +63,7 @@ class ExplanationStep(Brief):
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(NotebookCard):
     """Why an input was given its label: the questions asked, in order, and their answers. Nothing else was used.
 
     ``print(explanation)`` shows it as text; `picture` what was seen of an image.
@@ -100,11 +99,6 @@ class Explanation:
 
     def __repr__(self) -> str:
         return f"<Explanation: {self.prediction}, {self.say_probability()}, after {count(len(self), 'question')}>"
-
-    def _repr_html_(self) -> str:
-        from infopursuit.notebook import explanation_html
-
-        return explanation_html(self)
 
     @property
     def posteriors(self) -> FloatArray:
@@ -297,22 +291,6 @@ class Explanation:
                 for variable, value in known:
                     pixels[variable] = value
         return pixels.reshape(self.shape if self.channels == 1 else (*self.shape, self.channels))
-
-    def to_html(
-        self, path: Any = None, *, image: Any = None, truth: Any = None, title: str | None = None,
-        language: str | None = None, about: Any = None,
-    ) -> str:  # fmt: skip
-        """The explanation as one HTML file that needs nothing else, step by step; written to ``path`` if given.
-
-        ``image``: what was asked about, for patch queries. ``truth``: the true class. ``language``: such as "de";
-        English where nothing is said. ``about``: names of the case and the model, and more: `infopursuit.case.About`.
-        """
-        from infopursuit.report.page import explanation_page
-
-        page = explanation_page(self, image=image, truth=truth, title=title, language=language, about=about)
-        if path is not None:
-            write_atomically(Path(path), page.encode())
-        return page
 
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""

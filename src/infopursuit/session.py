@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.cards import NotebookCard
 from infopursuit.engine import IMPOSSIBLE, Pursuit
 from infopursuit.explanation import Explanation, count, percent
 from infopursuit.noise import AnswerNoise, read_answer
@@ -18,7 +19,7 @@ from infopursuit.trace import TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, NonAnswer, Number, Query, Said, SoftAnswer
 
 
-class Session:
+class Session(NotebookCard):
     """A pursuit of one input that is answered from outside.
 
     It takes the same steps as `Pursuit.run`. States are never changed, only followed by others, so that `undo` goes
@@ -40,20 +41,6 @@ class Session:
         now = f"stopped ({self.stop_reason})" if self.question is None else f"asks {self.question.sentence!r}"
         found = f"{self.prediction} ({percent(float(self.posterior.max()))})"
         return f"<Session: {count(len(self.history), 'answer')}, {found}, {now}>"
-
-    def _repr_html_(self) -> str:
-        from infopursuit.notebook import session_html
-
-        return session_html(self)
-
-    def widget(self) -> Any:
-        """The session as a form in a notebook: Jupyter, VS Code, Colab (extra ``notebook``).
-
-        Its answers are this session's: ``session.explanation`` in the next cell has them.
-        """
-        from infopursuit.notebook.widget import session_widget
-
-        return session_widget(self)
 
     @property
     def question(self) -> Query | None:

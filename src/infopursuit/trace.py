@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from infopursuit.cards import NotebookCard
 from infopursuit.explanation import Explanation, ExplanationStep
-from infopursuit.files import write_atomically
 from infopursuit.history import history_of
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer, SoftAnswers, cells_of
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(NotebookCard):
     """Every query and answer of a batch of B inputs, padded to the longest (K steps).
 
     queries: (B, K) indices, -1 where nothing was asked. answers: (B, K, W) cells, -1 for unknown and padding. gains:
@@ -73,11 +72,6 @@ class Trace:
         return (
             f"<Trace of {len(self)} inputs: {self.length.mean():.1f} queries on average, {self.length.max()} at most>"
         )
-
-    def _repr_html_(self) -> str:
-        from infopursuit.notebook import trace_html
-
-        return trace_html(self)
 
     @property
     def posterior(self) -> FloatArray:
@@ -215,32 +209,6 @@ class Trace:
             number=said.value if isinstance(said, Number) else None,
             **{"gain": 0.0, "gain_error": 0.0, **told},
         )
-
-    def to_html(
-        self,
-        path: Any = None,
-        *,
-        images: Any = None,
-        truth: Any = None,
-        names: Sequence[Any] | None = None,
-        max_inputs: int = 50,
-        title: str | None = None,
-        language: str | None = None,
-    ) -> str:
-        """One HTML file that needs nothing else: a summary, an index that can be filtered, and the first ``max_inputs``
-        explanations step by step.
-
-        Written to ``path`` if that is given; returned in any case. ``images``: what was asked about, for patch
-        queries. ``truth``: the true classes. ``names``: what the inputs are called. ``language``: such as "de"; English
-        where nothing is said.
-        """
-        from infopursuit.report.page import trace_page
-
-        told = {"images": images, "truth": truth, "names": names}
-        page = trace_page(self, max_inputs=max_inputs, title=title, language=language, **told)
-        if path is not None:
-            write_atomically(Path(path), page.encode())
-        return page
 
 
 class TraceWriter:

@@ -65,7 +65,7 @@ def fitted(request):
 
 def test_the_report_has_no_markup_of_theirs(fitted):
     word, clf, frame, labels = fitted
-    page = clf.explain(frame[:5]).to_html(title=word, truth=labels[:5], names=[word] * 5)
+    page = ip.report.write(clf.explain(frame[:5]), title=word, truth=labels[:5], names=[word] * 5)
     assert not Elements(page).bad
     assert not FORBIDDEN.search(page.replace("\n", ""))
 

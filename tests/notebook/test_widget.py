@@ -82,7 +82,7 @@ def test_several_variables_have_a_cell_each():
 
 def test_messages_change_the_session():
     session = concepts().session()
-    widget = session.widget()
+    widget = ip.notebook.form(session)
     assert widget.session is session
 
     def say(**said):
@@ -106,7 +106,7 @@ def test_messages_change_the_session():
     "said", [{"do": "answer", "value": "perhaps"}, {"do": "answer"}, {"do": "undo"}, {"do": "delete"}, {}]
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(said):
-    widget = concepts().session().widget()
+    widget = ip.notebook.form(concepts().session())
     widget._handle_custom_msg(said, [])
     assert widget.view["error"]
     assert widget.view["answers"] == []
@@ -116,7 +116,7 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(said):
 
 
 def test_the_files_are_in_the_package():
-    widget = concepts().session().widget()
+    widget = ip.notebook.form(concepts().session())
     assert "export default" in widget._esm
     assert ".ip-session" in widget._css
 
@@ -163,7 +163,7 @@ def form(browser):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.sent = []
-        widget = session.widget()
+        widget = ip.notebook.form(session)
 
         def say(said):
             page.sent.append(said)

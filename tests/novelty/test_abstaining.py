@@ -125,14 +125,14 @@ def test_the_explanation_says_so_in_words_json_and_html(clf, digits, noise):
     assert trace.novel
     assert "Novelty warning (p-value 0.0033): such answers are improbable; do not trust the label." in str(trace)
     assert "The last 8 questions were asked after that, to detect a novel input." in str(trace)
-    assert "do not trust the label" in trace.to_html()
+    assert "do not trust the label" in ip.report.write(trace)
     again = Explanation.from_json(trace.to_json())
     assert (again.p_value, again.n_novelty_queries) == (trace.p_value, 8)
     own = clf.explain(digits[0][1200:1300])
     usual = own[int(np.argmax(own.p_values))]
     assert not usual.warning
-    assert "do not trust" not in str(usual) + usual.to_html()
-    assert "out of distribution" in own.to_html()
+    assert "do not trust" not in str(usual) + ip.report.write(usual)
+    assert "out of distribution" in ip.report.write(own)
 
 
 def test_explain_counts_them(clf, noise, tmp_path):

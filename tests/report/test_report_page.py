@@ -79,7 +79,7 @@ def images():
 
 def test_the_page_tells_what_the_trace_holds():
     trace = pursuit().run(X)
-    reader = read(trace.to_html(truth=["cat", "owl", "carp", "owl"], names=["Tom", "Uhu", "Karl", "x"]))
+    reader = read(ip.report.write(trace, truth=["cat", "owl", "carp", "owl"], names=["Tom", "Uhu", "Karl", "x"]))
     words = " ".join(" ".join(reader.texts).split())
     assert reader.tags.count("article") == 4
     for i, explanation in enumerate(trace):
@@ -93,10 +93,10 @@ def test_the_page_tells_what_the_trace_holds():
 
 def test_nothing_is_loaded_and_nothing_runs(images):
     trace, X, y = images
-    page = trace.to_html(images=X, truth=y)
+    page = ip.report.write(trace, images=X, truth=y)
     reader = read(page)
     assert reader.tags.count("script") == 1  # the filters
-    assert "script" not in read(trace[0].to_html(image=X[0])).tags
+    assert "script" not in read(ip.report.write(trace[0], image=X[0])).tags
     for tag, name, value in reader.attributes:
         assert not name.startswith("on"), (tag, name)
         assert name != "style"
@@ -116,7 +116,7 @@ def test_nothing_is_loaded_and_nothing_runs(images):
 def test_words_from_outside_are_never_markup():
     names = [f"{BAD} fur", "\"onload='x'", "a & b\x00\x1b[31m\ud800"]
     trace = pursuit(names, [BAD, "</title><b>", "carp"], choices=[["<no>", BAD]] * 3).run(X)
-    page = trace.to_html(truth=[BAD, "</title><b>", "<i>", BAD], names=[BAD] * 4, title=BAD)
+    page = ip.report.write(trace, truth=[BAD, "</title><b>", "<i>", BAD], names=[BAD] * 4, title=BAD)
     reader = read(page)
     assert reader.tags.count("script") == 1
     assert not {"b", "i", "no"} & set(reader.tags)
@@ -125,16 +125,16 @@ def test_words_from_outside_are_never_markup():
     assert "\x00" not in page
     assert "\x1b" not in page
     page.encode()
-    read(trace[0].to_html(truth="<i>", title=BAD))
+    read(ip.report.write(trace[0], truth="<i>", title=BAD))
 
 
 def test_an_upper_bound_that_is_said_aloud():
     trace = pursuit().run(X * 20)
-    page = trace.to_html(max_inputs=3)
+    page = ip.report.write(trace, max_inputs=3)
     assert page.count("<article") == 3
     assert "Here are the first 3 of 80." in page
-    assert trace.to_html().count("<article") == 50
-    assert trace.to_html(max_inputs=0).count("<article") == 0
+    assert ip.report.write(trace).count("<article") == 50
+    assert ip.report.write(trace, max_inputs=0).count("<article") == 0
 
 
 def test_the_summary_counts():
@@ -156,18 +156,18 @@ def test_the_summary_counts():
 
 def test_one_explanation_and_files(tmp_path):
     explanation = pursuit().run(X)[0]
-    page = explanation.to_html(tmp_path / "one.html", truth="cat", title="Warum?")
+    page = ip.report.write(explanation, tmp_path / "one.html", truth="cat", title="Warum?")
     assert (tmp_path / "one.html").read_text(encoding="utf-8") == page
     assert page.count("<article") == 1
     assert "Warum?" in page
-    assert ip.Explanation.from_json(explanation.to_json()).to_html(truth="cat", title="Warum?") == page
+    assert ip.report.write(ip.Explanation.from_json(explanation.to_json()), truth="cat", title="Warum?") == page
     session = pursuit().session()
-    assert "It has not stopped yet." in session.explanation.to_html()
+    assert "It has not stopped yet." in ip.report.write(session.explanation)
 
 
 def test_headings_and_pictures_are_for_everybody(images):
     trace, X, y = images
-    page = trace.to_html(images=X, truth=y)
+    page = ip.report.write(trace, images=X, truth=y)
     reader = read(page)
     assert reader.tags.count("h1") == 1
     levels = [int(tag[1]) for tag in reader.tags if re.fullmatch("h[1-6]", tag)]
@@ -182,7 +182,7 @@ def test_headings_and_pictures_are_for_everybody(images):
 def test_the_picture_shows_what_was_asked_and_no_more(images):
     trace, X, _ = images
     explanation = trace[0]
-    page = explanation.to_html(image=X[0])
+    page = ip.report.write(explanation, image=X[0])
     drawn = [decode(uri) for uri in re.findall(r'href="data:image/png;base64,([^"]+)"', page)]
     assert len(drawn) == 2 * (len(explanation) + 1)
     assert np.array_equal(drawn[0], np.round(255 * X[0].astype(float) / X[0].max()))
@@ -190,10 +190,10 @@ def test_the_picture_shows_what_was_asked_and_no_more(images):
     last = drawn[-1]
     assert np.array_equal((last[..., 0] == 128), seen == -1)
     assert np.array_equal((last[..., 0] == 255), seen == 1)
-    without = explanation.to_html()
+    without = ip.report.write(explanation)
     assert without.count("<image") == len(explanation) + 1
     with pytest.raises(ValueError, match="images of shape"):
-        explanation.to_html(image=np.zeros((3, 3)))
+        ip.report.write(explanation, image=np.zeros((3, 3)))
 
 
 def decode(content):
@@ -216,7 +216,7 @@ def test_long_explanations_show_what_mattered():
     n = 40
     model = ip.models.TableModel([0.5, 0.5], None, np.stack([np.full(n, 0.52), np.full(n, 0.48)]))
     trace = ip.Pursuit.of(model, ip.queries.concepts([f"q{i}" for i in range(n)])).run([[1] * n])
-    page = trace.to_html()
+    page = ip.report.write(trace)
     assert "Here are 20 of the 40 steps" in page
     assert page.count('<li class="step">') == 21
 
@@ -228,7 +228,7 @@ def test_many_classes_share_a_bar_and_the_true_one_has_its_own():
     shown = leading_classes(trace[0], truth=23)
     assert {7, 23} <= set(shown)
     assert len(shown) == 4
-    assert "26 others" in trace.to_html(truth=[23])
+    assert "26 others" in ip.report.write(trace, truth=[23])
 
 
 def test_wording_is_on_the_page():
@@ -236,7 +236,7 @@ def test_wording_is_on_the_page():
 
     p = pursuit()
     worded = reword(p.queries, {"has fur": Wording("هل لديه فرو؟", {"yes": "نعم"})})
-    page = ip.Pursuit.of(p.model, worded, classes=["cat", "owl", "carp"]).run(X).to_html()
+    page = ip.report.write(ip.Pursuit.of(p.model, worded, classes=["cat", "owl", "carp"]).run(X))
     assert "<bdi>هل لديه فرو؟</bdi>" in page
     assert "<bdi>نعم</bdi>" in page
 
@@ -246,11 +246,11 @@ def test_wording_is_on_the_page():
 )
 def test_what_does_not_fit_is_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
-        pursuit().run(X).to_html(**options)
+        ip.report.write(pursuit().run(X), **options)
 
 
 def test_an_empty_trace_has_a_page_too():
-    assert "There are no inputs." in pursuit().run(np.zeros((0, 3))).to_html()
+    assert "There are no inputs." in ip.report.write(pursuit().run(np.zeros((0, 3))))
 
 
 # ---- cases, languages, the index ------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def test_a_report_of_a_case_says_what_it_is_about():
     while session.question is not None:
         session.answer("yes")
     about = case.about(session, name="Tom & co", model="pets", version="abc123")
-    page = session.explanation.to_html(about=about, truth="owl")
+    page = ip.report.write(session.explanation, about=about, truth="owl")
     words = " ".join(" ".join(read(page).texts).split())
     for expected in (
         "Tom & co", about.summary, about.date, "pets, version abc123", "follow from the stated model",
@@ -270,13 +270,16 @@ def test_a_report_of_a_case_says_what_it_is_about():
         assert expected in words, expected
     assert words.index(about.summary) < words.index("Questions and answers")
     other = dataclasses.replace(session.explanation, label_name="animal")
-    assert f"animal: {other.prediction} (" in other.to_html()
+    assert f"animal: {other.prediction} (" in ip.report.write(other)
 
 
 @pytest.mark.parametrize("language", [*messages.LANGUAGES, messages.PSEUDO])
 def test_a_page_is_in_one_language(language):
     trace, t = pursuit().run(X), messages.load(language)
-    for page in (trace.to_html(language=language, truth=["cat"] * 4), trace[0].to_html(language=language)):
+    for page in (
+        ip.report.write(trace, language=language, truth=["cat"] * 4),
+        ip.report.write(trace[0], language=language),
+    ):
         reader = read(page)
         assert ("html", "lang", t.language) in reader.attributes
         assert ("html", "dir", t.direction) in reader.attributes
@@ -287,7 +290,7 @@ def test_a_page_is_in_one_language(language):
 
 def test_the_index_has_every_input_and_leads_to_explanations():
     trace = pursuit().run(X * 20)
-    page = trace.to_html(max_inputs=3, names=[f"n{i}" for i in range(80)], truth=["cat"] * 80)
+    page = ip.report.write(trace, max_inputs=3, names=[f"n{i}" for i in range(80)], truth=["cat"] * 80)
     assert page.count('<th scope="row">') == 80
     assert re.findall('<a href="#(e[0-9]+)">', page) == ["e1", "e2", "e3"] == re.findall('<details id="([^"]+)">', page)
     head = re.search("<thead>.*?</thead>", page, re.DOTALL)[0]
@@ -304,8 +307,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 def test_filters_links_and_paper_in_a_browser(tmp_path):
     driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
     trace = pursuit().run(X * 20)
-    trace.to_html(tmp_path / "batch.html", truth=["cat"] * 80)
-    trace[0].to_html(tmp_path / "case.html")
+    ip.report.write(trace, tmp_path / "batch.html", truth=["cat"] * 80)
+    ip.report.write(trace[0], tmp_path / "case.html")
     with driver.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page, said = browser.new_page(), []

@@ -66,7 +66,7 @@ def test_a_history_as_a_page_to_keep(client, models):
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["content-disposition"] == 'attachment; filename="explanation-animals.html"'
-    wanted = models["animals"].pursuit.session([("has fur", "no"), ("barks", None)]).explanation.to_html()
+    wanted = ip.report.write(models["animals"].pursuit.session([("has fur", "no"), ("barks", None)]).explanation)
     assert answer.text == wanted
     refused = client.post("/v1/models/animals/report", json={"history": [{"query": "has gills", "answer": "no"}]})
     assert (refused.status_code, refused.json()["field"]) == (422, "history[0].query")

@@ -13,7 +13,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from infopursuit import case, messages, shipped
+from infopursuit import case, messages, report, shipped
 from infopursuit.acquisition.tables import entropy
 from infopursuit.checks import pursuit_of
 from infopursuit.cli.main import INTERRUPTED, add_language, positive, share, write_text
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         if args.html is not None:
             told = {"name": args.name, "model": Path(args.model).name, "version": shipped.version(args.model)}
             about = case.about(session, words, classifier=model, **told)
-            page = session.explanation.to_html(language=words.language, about=about)
+            page = report.write(session.explanation, language=words.language, about=about)
             talk.terminal.say("", words("ask.written", file=write_text(args.html, page)))
     if args.json:
         print(session.explanation.to_json())

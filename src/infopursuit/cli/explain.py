@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from infopursuit import case, shipped
+from infopursuit import case, report, shipped
 from infopursuit.checks import pursuit_of
 from infopursuit.cli.main import add_language, positive, whole, write_text
 from infopursuit.datasets.examples import Source
@@ -114,7 +114,7 @@ def explain_case(args: argparse.Namespace, terminal: Terminal) -> int:
         about = case.about(session, words, classifier=model, **told)
         image = one[0] if getattr(pursuit.queries, "shape", None) is not None else None
         truth = None if some.y is None else some.y[i]
-        page = trace[0].to_html(image=image, truth=truth, title=args.title, language=args.lang, about=about)
+        page = report.write(trace[0], image=image, truth=truth, title=args.title, language=args.lang, about=about)
         terminal.say("", f"written to {write_text(args.html, page)}")
     return 0
 

@@ -12,27 +12,57 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from infopursuit import case
-from infopursuit.display import MAX_ROWS, Markup, answers_in_words, bar, card, facts, table, tag
+from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation, count, often, percent, short
 from infopursuit.messages import load
+from infopursuit.notebook.html import MAX_ROWS, Markup, bar, card, facts, table, tag
 from infopursuit.performance import performance_of
+from infopursuit.queries.queryset import QuerySet
 from infopursuit.report.page import box, drawable, leading_classes, seen_png
-
-if TYPE_CHECKING:
-    from infopursuit.engine import Pursuit
-    from infopursuit.queries.queryset import QuerySet
-    from infopursuit.session import Session
-    from infopursuit.trace import Trace
+from infopursuit.session import Session
+from infopursuit.trace import Trace
+from infopursuit.types import Query
 
 MAX_STEPS = 20
 """Steps of an explanation; of more, those with the most influence on the posterior."""
 MAX_CLASSES = 6
 """Bars of a posterior; the other classes share one."""
+
+
+def card_of(shown: object) -> str:
+    """The card of any object that has one.
+
+    Parameters
+    ----------
+    shown : Pursuit, Trace, Explanation, Session, QuerySet or InformationPursuitClassifier
+        A classifier has been fitted.
+    """
+    if isinstance(shown, Explanation):
+        return explanation_html(shown)
+    if isinstance(shown, Trace):
+        return trace_html(shown)
+    if isinstance(shown, Session):
+        return session_html(shown)
+    if isinstance(shown, Pursuit):
+        return pursuit_html(shown)
+    if isinstance(shown, QuerySet):
+        return queries_html(shown)
+    return classifier_html(shown)
+
+
+def form(session: Session) -> Any:
+    """A session as a form in a notebook: Jupyter, VS Code, Colab (extra ``notebook``).
+
+    Its answers are those of the session: ``session.explanation`` in the next cell has them.
+    """
+    from infopursuit.notebook.widget import widget_class
+
+    return widget_class()(session)
 
 
 def classifier_html(clf: Any) -> Markup:
@@ -156,6 +186,27 @@ def session_html(session: Session) -> Markup:
     if said:
         parts.append(table(("", "question", "answer"), said[-MAX_STEPS:]))
     return card(title, *parts, lead=lead)
+
+
+def queries_html(queries: QuerySet) -> Markup:
+    """A query set: what it asks, and what may be answered."""
+    shown = [queries[q] for q in range(min(len(queries), MAX_ROWS))]
+    rows = [(query.name, query.sentence, answers_in_words(queries, query)) for query in shown]
+    n_queries = count(len(queries), "query", "queries")
+    n_variables = count(len(queries.variables), "variable")
+    caption = f"the first {len(rows)} of {len(queries):,}" if len(rows) < len(queries) else ""
+    table_of_queries = table(("query", "question", "answers"), rows, caption)
+    return card(type(queries).__name__, table_of_queries, lead=f"{n_queries} about {n_variables}")
+
+
+def answers_in_words(queries: QuerySet, query: Query) -> str:
+    """What a query may be answered with."""
+    n = len(query.choices)
+    if queries.scale(query.index) is not None or n > 2 * MAX_ROWS:
+        return queries.hint(query.index) or f"{n:,} possible answers"
+
+    more = ", …" if n > MAX_ROWS else ""
+    return ", ".join(query.choices[:MAX_ROWS]) + more
 
 
 def framed(session: Session) -> list[int]:

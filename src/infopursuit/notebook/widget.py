@@ -7,10 +7,9 @@ from importlib.resources import files
 from typing import Any
 
 from infopursuit import case
-from infopursuit.display import answers_in_words
 from infopursuit.explanation import Explanation, count
 from infopursuit.messages import load
-from infopursuit.notebook import framed, picture, posterior_rows
+from infopursuit.notebook import answers_in_words, framed, picture, posterior_rows
 from infopursuit.queries.groups import Groups
 from infopursuit.queries.patches import Patches
 from infopursuit.report.page import drawable
@@ -19,11 +18,6 @@ from infopursuit.types import UNKNOWN, NonAnswer
 
 MAX_BUTTONS, MAX_OPTIONS = 12, 1_000
 """Answers that get a button each; and those that are listed, more being written."""
-
-
-def session_widget(session: Session) -> Any:
-    """The form; `Session.widget` calls this."""
-    return _widget_class()(session)
 
 
 def session_view(session: Session, error: str = "") -> dict[str, Any]:
@@ -82,12 +76,13 @@ def take(session: Session, said: dict[str, Any]) -> None:
 
 
 @cache
-def _widget_class() -> Any:
+def widget_class() -> Any:
+    """The class of the form, made where anywidget is installed."""
     try:
         import anywidget
         import traitlets
     except ImportError as error:
-        raise ImportError(f"session.widget() needs {error.name}; pip install 'infopursuit[notebook]'") from None
+        raise ImportError(f"notebook.form(session) needs {error.name}; pip install 'infopursuit[notebook]'") from None
     here = files("infopursuit.notebook")
 
     class SessionWidget(anywidget.AnyWidget):

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from infopursuit.cards import NotebookCard
 from infopursuit.checks import whole_number
-from infopursuit.display import queries_html
 from infopursuit.messages import Messages, load
 from infopursuit.queries.choices import MAX_ANSWERS, JointChoices, count_answers, join_cells, split_index
 from infopursuit.queries.numbers import NumberScale, format_number
@@ -36,7 +36,7 @@ from infopursuit.types import (
 YES_NO = ("no", "yes")
 
 
-class QuerySet:
+class QuerySet(NotebookCard):
     """What may be asked about an input.
 
     Parameters
@@ -124,9 +124,6 @@ class QuerySet:
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {len(self)} queries about {len(self.variables)} variables>"
-
-    def _repr_html_(self) -> str:
-        return queries_html(self)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuerySet:
         """Return itself: a query set is fitted already, unlike a `Recipe`."""

@@ -26,6 +26,7 @@ from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.words import Words
+from infopursuit.report import write as write_report
 from infopursuit.server.errors import Problem, invalid
 from infopursuit.server.registry import ServedModel
 from infopursuit.session import put_aside
@@ -279,7 +280,7 @@ def report(
     short = model.mode == "case" and len(history) + len(known) <= MAX_WHY_NOT
     told = {"name": name, "model": model.name, "version": model.version}
     about = case.about(session, words, classifier=model.classifier, **told) if short else None
-    return session.explanation.to_html(language=words.language, about=about)
+    return write_report(session.explanation, language=words.language, about=about)
 
 
 def explain_inputs(model: ServedModel, values: Observed) -> list[dict[str, Any]]:
