@@ -181,10 +181,10 @@ def additive(frame: Any, labels: Any, test: Any, seed: int) -> dict[str, Outcome
     return {"EBM": _fitted(ExplainableBoostingClassifier(random_state=seed), frame, labels, test, {})}
 
 
-def pursuit(frame: Any, labels: Any, test: Any, _seed: int) -> dict[str, Outcome]:
+def pursuit(frame: Any, labels: Any, test: Any, _seed: int, *, assess: bool = True) -> dict[str, Outcome]:
     """Our classifier with its defaults, explaining in batches; and after 1, ..., 10 questions."""
     begin = time.perf_counter()
-    clf = ip.InformationPursuitClassifier().fit(frame, labels)
+    clf = ip.InformationPursuitClassifier(assess=assess).fit(frame, labels)
     fitted = time.perf_counter() - begin
     begin = time.perf_counter()
     traces = [clf.explain(part) for part in _batches(test)]

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from benchmarks.table_measures import (
     overview,
     summary,
 )
-from benchmarks.table_peers import METHODS, encoder, owners
+from benchmarks.table_peers import METHODS, Method, encoder, owners, pursuit
 from infopursuit.files import write_atomically
 from infopursuit.progress import Progress
 from infopursuit.types import IntArray
@@ -112,9 +113,17 @@ def folds(labels: Any, seed: int = 0) -> list[tuple[IntArray, IntArray]]:
 
 
 def compare(
-    tables: Sequence[str], methods: Sequence[str], n_folds: int, experiment: Experiment, again: Sequence[str] = ()
+    tables: Sequence[str],
+    methods: Sequence[str],
+    n_folds: int,
+    experiment: Experiment,
+    again: Sequence[str] = (),
+    n_assessed: int = N_FOLDS,
 ) -> dict[str, dict[str, list[Any]]]:
-    """{table: {variant: [measures of each fold]}}; what an earlier run has finished is kept, but for ``again``."""
+    """{table: {variant: [measures of each fold]}}; what an earlier run has finished is kept, but for ``again``.
+
+    On the first ``n_assessed`` folds our classifier also measures itself, which takes several fits.
+    """
     found: dict[str, dict[str, list[Any]]] = {table: {} for table in tables}
     data = {table: read_table(table) for table in tables}
     with Progress("comparing", len(tables) * len(methods) * n_folds, show=experiment.progress) as progress:
@@ -124,19 +133,24 @@ def compare(
                     part = f"{table}-{fold}-{method}"
                     if method in again:
                         experiment.file(f"{part}.json").unlink(missing_ok=True)
-                    make = _part(method, *data[table], fold, experiment.seed)
-                    for variant, measured in experiment.part(part, [table, fold, method], make).items():
+                    settings: list[Any] = [table, fold, method]
+                    fit = METHODS[method]
+                    if method == "ours" and fold >= n_assessed:
+                        settings.append("not assessed")
+                        fit = partial(pursuit, assess=False)
+                    make = _part(fit, *data[table], fold, experiment.seed)
+                    for variant, measured in experiment.part(part, settings, make).items():
                         found[table].setdefault(variant, []).append(measured)
                     progress.advance()
     return found
 
 
-def _part(method: str, frame: Any, labels: Any, fold: int, seed: int) -> Callable[[], Any]:
+def _part(fit: Method, frame: Any, labels: Any, fold: int, seed: int) -> Callable[[], Any]:
     def make() -> dict[str, Any]:
         rows, held = folds(labels, seed)[fold]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rare classes and unknown categories; nothing that changes a result
-            outcomes = METHODS[method](frame.iloc[rows], labels[rows], frame.iloc[held], seed + fold)
+            outcomes = fit(frame.iloc[rows], labels[rows], frame.iloc[held], seed + fold)
         classes = np.unique(labels)
         commit = describe()["commit"]
         return {v: {**measure(outcome, labels[held], classes), "commit": commit} for v, outcome in outcomes.items()}
@@ -186,6 +200,13 @@ def build_parser() -> argparse.ArgumentParser:
     add("--methods", type=_chosen(METHODS), default=list(METHODS), metavar="A,B", help=f"of {', '.join(METHODS)}")
     add("--again", type=_chosen(METHODS), default=[], metavar="A,B", help="methods to measure anew")
     add("--folds", type=positive, default=N_FOLDS, metavar="N", help=f"only the first N of {N_FOLDS}")
+    add(
+        "--assessed",
+        type=positive,
+        default=N_FOLDS,
+        metavar="N",
+        help="our classifier measures itself on the first N folds",
+    )
     add("--export", type=Path, metavar="DIR", help="only write the folds there, encoded as numbers")
     add("--page", type=Path, metavar="FILE", help="a page, or a folder of pages, whose tables are written anew")
     add_out(parser)
@@ -208,7 +229,7 @@ def run(args: argparse.Namespace) -> int:
         export(args.tables, args.export)
         return 0
     experiment = Experiment(NAME, args.out, say=lambda _: None, progress=True)
-    parts = compare(args.tables, args.methods, min(args.folds, N_FOLDS), experiment, args.again)
+    parts = compare(args.tables, args.methods, min(args.folds, N_FOLDS), experiment, args.again, args.assessed)
     measured = {table: {v: summary(told) for v, told in found.items()} for table, found in parts.items()}
     tables = {"Means": overview(measured)}
     if less := differences(measured):
@@ -220,9 +241,11 @@ def run(args: argparse.Namespace) -> int:
     tables[EACH] = each_table(measured)
     chosen = [f" --{name} {','.join(getattr(args, name))}" for name, all_ in (("tables", TABLES), ("methods", METHODS))
               if getattr(args, name) != list(all_)]  # fmt: skip
-    command = f"python -m benchmarks.tables{''.join(chosen)}" + (
-        "" if args.folds >= N_FOLDS else f" --folds {args.folds}"
-    )
+    for name in ("folds", "assessed"):
+        number = getattr(args, name)
+        if number < N_FOLDS:
+            chosen.append(f" --{name} {number}")
+    command = f"python -m benchmarks.tables{''.join(chosen)}"
     for title, rows in tables.items():
         say("", title, "", plain_table(rows))
     result = {

@@ -50,7 +50,7 @@ CONFIDENCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96
 """Confidences at which a rule may stop, where no class is much more frequent than the others together."""
 MIN_GAINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
 """Information gains below which a rule may stop, in nats, where the entropy of the classes is one bit or more."""
-MIN_SHARE_SAVED = 0.8
+MIN_SHARE_SAVED = 0.7
 MAX_SHARE_SAVED = 0.95
 """The share that a rule must save of the log loss that answers can save: the first where classes are about equally
 frequent, up to the second where one class is rare. Nearly all cases end after one question there, and the others are

@@ -28,6 +28,9 @@ MAX_PIECES = 8
 """Pieces of the encoding of a number, at least and at most."""
 MAX_TOTAL_PIECES = 600
 """Pieces of all numbers together, as long as each has `MIN_PIECES`."""
+MIN_ROWS_TAIL = 10
+MAX_HALVINGS = 5
+"""The first and the last piece of a number are halved while so many rows remain beyond, and at most so often."""
 RARE_CLASS = 0.25
 """A class is drawn for training at least this often, relative to an equal share of all classes."""
 KEPT_BYTES = 2**28
@@ -50,8 +53,9 @@ WORK_BYTES = 2**22
 class Encoding(Brief):
     """Answer vectors as inputs of a network; 0 where nothing is known.
 
-    A number is encoded piecewise linearly between quantiles (Gorishniy, Rubachev and Babenko, 2022); another answer
-    one-hot; and every query has one input that says whether it was answered. The encoding does not depend on labels.
+    A number is encoded piecewise linearly between quantiles (Gorishniy, Rubachev and Babenko, 2022), which are close
+    to each other where the smallest and the largest numbers are; another answer one-hot; and every query has one
+    input that says whether it was answered. The encoding does not depend on labels.
 
     Parameters
     ----------
@@ -130,16 +134,34 @@ def _pieces(x: FloatArray, low: Any, high: Any) -> FloatArray:
 
 
 def _quantiles(x: FloatArray, weights: FloatArray, n: int) -> list[float]:
-    """Ends of at most about n pieces: every value that is frequent, and quantiles of the others."""
-    values, which = np.unique(x, return_inverse=True)
+    """Ends of at most about n pieces: every value that is frequent, and quantiles of the others, close at the tails."""
+    values, which, counts = np.unique(x, return_inverse=True, return_counts=True)
     if len(values) <= n + 1:
         return [float(v) for v in values]
+
     mass = np.bincount(which.ravel(), weights=weights)
     frequent = mass > mass.sum() / n
-    rest, below = values[~frequent], np.cumsum(mass[~frequent])
-    at = np.linspace(0, below[-1], max(3, n - int(frequent.sum())) + 1)
+    rest = values[~frequent]
+    below = np.cumsum(mass[~frequent])
+    n_pieces = max(3, n - int(frequent.sum()))
+    at = below[-1] * _quantile_levels(n_pieces, int(counts[~frequent].sum()))
     cut = rest[np.minimum(np.searchsorted(below, at * (1 - 1e-12)), len(rest) - 1)]
     return [float(v) for v in np.unique(np.concatenate([values[frequent], cut]))]
+
+
+def _quantile_levels(n_pieces: int, n_rows: int) -> FloatArray:
+    """The shares of the rows below the ends of the pieces: equal pieces, the outer ones halved towards the tails.
+
+    What tells a rare class is often far out, such as the highest hundredth of a laboratory value.
+    """
+    levels = np.linspace(0, 1, n_pieces + 1)
+    share = 1 / n_pieces
+    tail: list[float] = []
+    while len(tail) < MAX_HALVINGS and share / 2 * n_rows >= MIN_ROWS_TAIL:
+        share /= 2
+        tail.append(share)
+    low = np.array(tail)
+    return np.unique(np.concatenate([levels, low, 1 - low]))
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
