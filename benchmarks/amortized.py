@@ -30,17 +30,17 @@ from benchmarks.program import image_parser, run_program, say
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.step_times import step_ratios
 from infopursuit import plots
-from infopursuit.acquisition.network import acquisition_for
-from infopursuit.beliefs.network import NetworkBelief
-from infopursuit.calibration import expected_calibration_error
-from infopursuit.engine import Pursuit
+from infopursuit.calibration.temperature import expected_calibration_error
 from infopursuit.evaluation.measures import Point, confidence_curve, stops_at
-from infopursuit.files import write_atomically
-from infopursuit.models.amortized import QuerierTraining, Trunk
-from infopursuit.models.augmentation import RandomAffine
+from infopursuit.models.networks.amortized import QuerierTraining, Trunk
+from infopursuit.models.networks.augmentation import RandomAffine
 from infopursuit.models.sample import Sample
-from infopursuit.plots import style
-from infopursuit.stopping import MaxQueries
+from infopursuit.presentation.plots import style
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import MaxQueries
+from infopursuit.strategies.amortized.belief import NetworkBelief
+from infopursuit.strategies.amortized.querier import acquisition_for
+from infopursuit.support.files import write_atomically
 
 PARTS = ".parts/amortized"
 """Folder, in that of the results, of checkpoints and trained networks."""

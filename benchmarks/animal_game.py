@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import write_result
-from infopursuit.engine import Pursuit
-from infopursuit.shipped import ERROR, AnimalTable, load_animals, read_animals
+from infopursuit.app.shipped import ERROR, AnimalTable, load_animals, read_animals
+from infopursuit.pursuit.loop import Pursuit
 
 SEEDS, FLIPPED = 20, 0.05
 """Games of each animal, and the share of the answers that are turned round in the second measurement."""

@@ -18,11 +18,11 @@ from torch import Tensor
 
 from benchmarks.black_box import Network
 from benchmarks.sufficiency import Audit, audit
-from infopursuit.engine import Pursuit
-from infopursuit.progress import Progress
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.trace import Trace
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.trace import Trace
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 AT_A_TIME = 256
 """Inputs that go through a network at a time, points of a path and pairs with the background counted; with 28 x 28

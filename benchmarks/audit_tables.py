@@ -27,8 +27,8 @@ from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
 from benchmarks.tables import folds, read_table
-from infopursuit.beliefs.predictor import answer_vectors
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.strategies.hybrid.belief import answer_vectors
+from infopursuit.support.types import FloatArray, IntArray
 
 NAME = "audit_tables"
 TABLES = (
@@ -269,7 +269,7 @@ def draw(experiment: Experiment, parts: dict[str, list[Any]]) -> dict[str, str]:
     """Accuracy and log loss against the number of columns, by both judges."""
     from matplotlib import pyplot as plt
 
-    from infopursuit.plots.style import plain
+    from infopursuit.presentation.plots.style import plain
 
     colours = dict(zip(METHODS, ("#1f5fa8", "#d1662c", "#4d9a5b", "#b07aa1", "#9c9c9c"), strict=True))
     figure, axes = plt.subplots(2, 2, figsize=(8.6, 5.8), sharex=True, sharey="row", constrained_layout=True)

@@ -27,11 +27,11 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from infopursuit.evaluation.baselines import MAX_BOOSTED_CLASSES, answer_matrix, feature_queries
 from infopursuit.evaluation.measures import Point, Row, accuracy_interval
-from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.strategies.baselines import MAX_BOOSTED_CLASSES, answer_matrix, feature_queries
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
 

@@ -18,9 +18,10 @@ from scipy.special import logsumexp, softmax
 
 import infopursuit as ip
 from benchmarks.datasets.bird_answers import SEED, Answers
-from infopursuit.history import BoolArray, Estimate, Histories
+from infopursuit.pursuit.histories import BoolArray, Histories
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.support.types import FloatArray, IntArray
 
 SMOOTHING = (1.0, 3.0, 10.0, 30.0)
 """Weight of the prior percentages, in the unit of the counts; 2.3 is what one image has in the mean."""

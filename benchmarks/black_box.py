@@ -33,13 +33,13 @@ from benchmarks.baselines import (
 )
 from benchmarks.inputs import Inputs
 from benchmarks.paper_architecture import Mean
-from infopursuit.files import write_atomically
-from infopursuit.models.architectures import Plane, initialise
-from infopursuit.models.augmentation import RandomAffine
-from infopursuit.models.training import schedule
-from infopursuit.progress import Progress
+from infopursuit.models.networks.architectures import Plane, initialise
+from infopursuit.models.networks.augmentation import RandomAffine
+from infopursuit.models.networks.training import schedule
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import FloatArray, IntArray, ModelFormatError
+from infopursuit.support.files import write_atomically
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import FloatArray, IntArray, ModelFormatError
 
 logger = logging.getLogger(__name__)
 

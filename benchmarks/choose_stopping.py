@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.evaluation.measures import Point, confidence_curve
-from infopursuit.trace import Trace
+from infopursuit.pursuit.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 def is_new() -> bool:
     """Whether the tree that is timed has the second edition's API."""
-    return importlib.util.find_spec("infopursuit.beliefs") is not None
+    return importlib.util.find_spec("infopursuit.strategies") is not None
 
 
 def images(part: str) -> tuple[Any, Any]:
@@ -78,8 +78,8 @@ def vae_pursuit(weights: Path) -> Any:
     model = variants.soften(variants.aggregate(files.load_vae(weights), queries.observe(X).astype(np.int8), y), blur)
     stopping = ip.Confidence(0.05) | ip.MaxQueries(12)
     if is_new():
-        sampler = ip.beliefs.SMC(n_draws=N_DRAWS, min_ess=0.0)
-        return ip.Pursuit.of(model, queries, sampler, stopping, n_states=256, n_screened=16)
+        sampler = ip.strategies.SMC(n_draws=N_DRAWS, min_ess=0.0)
+        return ip.generative_pursuit(model, queries, sampler, stopping, n_states=256, n_screened=16)
     sampler = importlib.import_module("infopursuit.posteriors").SMC(n_draws=N_DRAWS, least_ess=0.0)
     first_edition: Any = ip.Pursuit
     return first_edition(model, queries, sampler, stopping, n_states=256, n_screened=16)
@@ -87,7 +87,7 @@ def vae_pursuit(weights: Path) -> Any:
 
 def after(pursuit: Any, n: int, values: Any) -> Any:
     """The trace of a run of n queries, nothing remembered from before."""
-    from infopursuit.stopping import MaxQueries
+    from infopursuit.pursuit.stopping import MaxQueries
 
     if is_new():
         short = dataclasses.replace(pursuit, stopping=MaxQueries(n), patience=0).clear_cache()

@@ -17,10 +17,10 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from infopursuit.files import write_atomically
-from infopursuit.progress import Progress
 from infopursuit.queries.functions import Functions, functions
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, ModelFormatError
+from infopursuit.support.files import write_atomically
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray, ModelFormatError
 
 logger = logging.getLogger(__name__)
 

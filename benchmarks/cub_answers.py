@@ -35,7 +35,7 @@ from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, run_program, say
 from infopursuit.evaluation.measures import calibration
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.support.types import FloatArray, IntArray
 
 NAME = "cub_answers"
 SHOWN = (1, 2, 3, 5, 8, 10, 15, 20, 28, 40, 60, 80, 100, 150)
@@ -295,7 +295,7 @@ def draw(experiment: Experiment, steps: dict[str, Steps]) -> dict[str, str]:
     """Top-1 and top-5 against questions."""
     from matplotlib import pyplot as plt
 
-    from infopursuit.plots.style import plain
+    from infopursuit.presentation.plots.style import plain
 
     colours = {SIMULATED: "#b07aa1", MAJORITY: "#9c9c9c", LEARNT: "#1f5fa8", PLAIN: "#6fa8dc", GROUPS: "#d1662c"}
     figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.7), sharey=True, constrained_layout=True)

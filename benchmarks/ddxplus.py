@@ -30,9 +30,10 @@ from benchmarks.experiment import Experiment
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
-from infopursuit.history import BoolArray, Estimate, Histories
+from infopursuit.pursuit.histories import BoolArray, Histories
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.support.types import FloatArray, IntArray
 
 NAME = "ddxplus"
 N_FOLDS, N_QUESTIONS, SHOWN = 5, 20, (0, 1, 2, 3, 5, 7, 10, 15, 20)
@@ -260,7 +261,7 @@ def pursue(release: Release, limit: int | None, presence_only: bool = False) -> 
             details = [name for name, kind in zip(queries.names, queries.kinds, strict=True) if kind != "B"]
             constraints = ip.Constraints(constraints.prerequisites, forbidden=details)
         pursuit = ip.Pursuit(
-            queries, ip.beliefs.Exact(model, queries), SetGain(model), ip.MaxQueries(N_QUESTIONS),
+            queries, ip.strategies.Exact(model, queries), SetGain(model), ip.MaxQueries(N_QUESTIONS),
             classes=published["condition"], constraints=constraints,
         )  # fmt: skip
         rows = np.flatnonzero((fold == held) & (np.arange(len(values)) < n))
@@ -338,7 +339,7 @@ def draw(tables: dict[str, list[dict[str, str]]]) -> Any:
     """Accuracy, and severe diseases ruled out, against questions."""
     from matplotlib.figure import Figure
 
-    from infopursuit.plots.style import COLOURS, MARKERS, plain
+    from infopursuit.presentation.plots.style import COLOURS, MARKERS, plain
 
     figure = Figure(figsize=(10, 4), layout="constrained", dpi=110)
     left, right = figure.subplots(1, 2)

@@ -21,9 +21,10 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 
 from benchmarks.datasets.files import data_folder
-from infopursuit.history import BoolArray, Estimate, Histories
+from infopursuit.pursuit.histories import BoolArray, Histories
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 WORK = 2**22
 """Numbers of the largest factor of a component that is computed at a time, and of a table of joint probabilities."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import write_result
-from infopursuit.files import sweep_leftovers, write_atomically
+from infopursuit.support.files import sweep_leftovers, write_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class Experiment:
 
     def figure(self, drawn: Any, file: str, about: str, **options: Any) -> dict[str, str]:
         """Save a figure beside the results; returns its entry among the result's ``figures``."""
-        from infopursuit.plots import save
+        from infopursuit.presentation.plots import save
 
         self.folder.mkdir(parents=True, exist_ok=True)
         save(drawn, self.folder / file, **options)

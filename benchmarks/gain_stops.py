@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.stopping import SLACK, Confidence, InformationGain, Rule
-from infopursuit.trace import Trace
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.pursuit.stopping import SLACK, Confidence, InformationGain, Rule
+from infopursuit.pursuit.trace import Trace
+from infopursuit.support.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from benchmarks.machine import describe, write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, run_program, say
 from infopursuit import jobs
-from infopursuit.files import write_atomically
-from infopursuit.progress import Progress
+from infopursuit.support.files import write_atomically
+from infopursuit.support.progress import Progress
 
 NAME = "growth"
 MAX_EXPONENT = 1.1

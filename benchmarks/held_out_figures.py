@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table, update_page
 from benchmarks.program import add_out, positive, run_program, say
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.support.types import FloatArray, IntArray
 
 NAME = "held-out-figures"
 COMMAND = "python -m benchmarks.held_out_figures"

@@ -8,7 +8,7 @@ import numpy as np
 
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 
 class Fitted(Protocol):

@@ -23,11 +23,11 @@ from benchmarks import environment
 from benchmarks.hardening.limits import memory_of
 from benchmarks.machine import write_result
 from infopursuit import datasets, queries
-from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.jobs.engines import Engine
-from infopursuit.jobs.job import MAX_PARTS, MIN_PART, Explained, explain
-from infopursuit.serialization import save
-from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.app.jobs.engines import Engine
+from infopursuit.app.jobs.job import MAX_PARTS, MIN_PART, Explained, explain
+from infopursuit.estimator.classifier import InformationPursuitClassifier
+from infopursuit.estimator.storage import save
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
 
 LEAST = 1.7
 """Two workers must be so many times as fast as one."""

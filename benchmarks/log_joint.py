@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from infopursuit.models.finite import FiniteModel, class_log_sums, log
-from infopursuit.progress import Progress
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 AT_A_TIME, BYTES = 4096, 2**28
 """States and inputs of one matrix product, and the memory of either factor."""

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from infopursuit.files import write_atomically
+from infopursuit.support.files import write_atomically
 
 
 def describe() -> dict[str, Any]:

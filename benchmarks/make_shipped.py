@@ -23,15 +23,16 @@ import torch
 from benchmarks import WEIGHTS, datasets
 from benchmarks.vae_files import load_vae
 from benchmarks.vae_variants import aggregate
-from infopursuit import queries, serialization, shipped
-from infopursuit.beliefs.particles import decode
-from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.files import write_atomically
-from infopursuit.hybrid import Hybrid
-from infopursuit.model_files import LOCK
+from infopursuit import queries, shipped
+from infopursuit.estimator.classifier import InformationPursuitClassifier
+from infopursuit.estimator.storage import save
 from infopursuit.models import latent_classes
-from infopursuit.models.masked import Training
-from infopursuit.stopping import Confidence, InformationGain
+from infopursuit.models.networks.masked import Training
+from infopursuit.pursuit.stopping import Confidence, InformationGain
+from infopursuit.saving.files import LOCK
+from infopursuit.strategies.generative.particles import decode
+from infopursuit.strategies.hybrid.hybrid import Hybrid
+from infopursuit.support.files import write_atomically
 
 N_LATENTS, LIT_ABOVE = 16, 8
 """Digits of 8 x 8: latent states of each class, and the grey value above which a pixel is lit; `demo` tries several."""
@@ -46,7 +47,7 @@ def make_digits(folder: Path) -> None:
         stopping=Confidence(0.01) | InformationGain(1e-3),
         random_state=0,
     )
-    serialization.save(classifier.fit(data.x_train, data.y_train), folder)
+    save(classifier.fit(data.x_train, data.y_train), folder)
 
 
 def make_tumours(folder: Path) -> None:
@@ -57,7 +58,7 @@ def make_tumours(folder: Path) -> None:
     strategy = Hybrid(n_members=3, training=Training(n_units=48))
     table = pd.DataFrame(rows, columns=list(shipped.TUMOUR_COLUMNS.values()))
     classifier = InformationPursuitClassifier(strategy=strategy, random_state=0)
-    serialization.save(classifier.fit(table, pd.Series(labels, name="tumour")), folder)
+    save(classifier.fit(table, pd.Series(labels, name="tumour")), folder)
 
 
 def make_mnist(folder: Path) -> None:

@@ -28,10 +28,10 @@ from benchmarks.optimal import VALUES, ExpectedAccuracy, fewest_questions, follo
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
 from benchmarks.table_measures import LEAST, calibration_errors
-from infopursuit.history import Histories
-from infopursuit.models.masked import Training
-from infopursuit.plots import style
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.models.networks.masked import Training
+from infopursuit.presentation.plots import style
+from infopursuit.pursuit.histories import Histories
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 NAME = "networks"
 TRAINING, TEST = 1, 2
@@ -172,7 +172,7 @@ class Ward:
     def verify(self, n: int = N_VERIFIED) -> dict[str, float]:
         """The largest difference of a posterior and of a gain from those of pyAgrum, after random histories."""
         theirs: Any = example().Network(self.world.network, self.world.queries, self.world.target)
-        look_ahead = ip.acquisition.LookAhead().bind(theirs, self.world.queries, None, None)
+        look_ahead = ip.strategies.LookAhead().bind(theirs, self.world.queries, None, None)
         rng, worst = np.random.default_rng(0), {"posterior": 0.0, "gain": 0.0}
         for row in self.patients[0][:n]:
             asked = rng.permutation(len(row))[: rng.integers(self.setting.n_questions + 1)]
@@ -199,8 +199,8 @@ def pursue(
     """Each strategy on the patients of a network; every one a part of its own."""
     fixed = [ward.setting.n_questions, TRAINING, TEST, max(ROWS)]
     for name, acquisition in (
-        ("exact", ip.acquisition.LookAhead()),
-        ("exact, random order", ip.acquisition.RandomOrder()),
+        ("exact", ip.strategies.LookAhead()),
+        ("exact, random order", ip.strategies.RandomOrder()),
     ):
         make = partial(ward.exact, acquisition)
         yield name, experiment.part(f"{ward.name} {name}".replace(",", ""), [name, *fixed], make)
@@ -221,8 +221,8 @@ def solve(name: str, setting: Setting) -> dict[str, Any]:
     """The optimal strategy, greedy pursuit and look-ahead of two steps, all by enumeration."""
     world = World.read(name, setting.target)
     belief, n = ExactBelief(world), setting.n_optimal
-    one = ip.Pursuit(world.queries, belief, ip.acquisition.LookAhead())
-    two = replace(one, acquisition=ip.acquisition.LookAhead(depth=2))
+    one = ip.Pursuit(world.queries, belief, ip.strategies.LookAhead())
+    two = replace(one, acquisition=ip.strategies.LookAhead(depth=2))
     pursuits: dict[str, tuple[Any, Any]] = {
         "greedy": (one, None),
         "greedy in accuracy": (replace(one, acquisition=ExpectedAccuracy(belief)), None),

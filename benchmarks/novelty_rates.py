@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from infopursuit.plots.style import COLOURS, FAINT, INK, MARKERS, need_matplotlib, plain
+from infopursuit.presentation.plots.style import COLOURS, FAINT, INK, MARKERS, need_matplotlib, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

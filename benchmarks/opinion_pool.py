@@ -25,16 +25,16 @@ from benchmarks.machine import write_result
 from benchmarks.program import add_out, run_program, say
 from benchmarks.recipes.image_sets import IMAGE_SETS, STROKES, ImageTask
 from infopursuit import plots
-from infopursuit.acquisition.network import acquisition_for
-from infopursuit.beliefs.network import NetworkBelief
-from infopursuit.beliefs.opinion_pool import LogPool, OpinionPool
-from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point, accuracy_interval, confidence_curve, stops_at
-from infopursuit.models.amortized import QuerierTraining, Trunk
-from infopursuit.models.augmentation import RandomAffine
-from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.trace import Trace
-from infopursuit.types import IntArray
+from infopursuit.models.networks.amortized import QuerierTraining, Trunk
+from infopursuit.models.networks.augmentation import RandomAffine
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
+from infopursuit.pursuit.trace import Trace
+from infopursuit.strategies.amortized.belief import NetworkBelief
+from infopursuit.strategies.amortized.querier import acquisition_for
+from infopursuit.strategies.opinion_pool import LogPool, OpinionPool
+from infopursuit.support.types import IntArray
 
 PARTS = ".parts/opinion-pool"
 """Folder, in that of the results, of checkpoints."""

@@ -16,10 +16,11 @@ from scipy.special import xlogy
 
 import infopursuit as ip
 from benchmarks.exact_network import ExactBelief, Known
-from infopursuit.history import BoolArray, Estimate, Histories
-from infopursuit.state import Branches
-from infopursuit.stopping import SLACK
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.pursuit.histories import BoolArray, Histories
+from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.state import Branches
+from infopursuit.pursuit.stopping import SLACK
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 Value = Callable[[FloatArray], FloatArray]
 """(..., C, n) joint probabilities of class and evidence -> (..., n) what the evidence is worth."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.evaluation.measures import Row, Z
-from infopursuit.files import write_atomically
+from infopursuit.support.files import write_atomically
 
 # one that is not closed ends nowhere: it must not take the text up to the end of the next one with it
 _SECTION = re.compile(

@@ -8,7 +8,16 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from infopursuit.models.architectures import KINDS, Architecture, Crop, Features, Heads, Joined, Plane, check_shape
+from infopursuit.models.networks.architectures import (
+    KINDS,
+    Architecture,
+    Crop,
+    Features,
+    Heads,
+    Joined,
+    Plane,
+    check_shape,
+)
 
 
 class Mean(nn.Module):

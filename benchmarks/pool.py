@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.beliefs.exact import Exact
-from infopursuit.beliefs.pruned import BlockWeights, Pruned, PrunedBelief, States, compiled
 from infopursuit.models.finite import Array, FiniteModel, check_prior, log, log_sum_exp, segments
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.strategies.generative.exact import Exact
+from infopursuit.strategies.generative.kernels import compiled
+from infopursuit.strategies.generative.pruned import BlockWeights, Pruned, PrunedBelief, States
+from infopursuit.support.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from infopursuit.noise import NoiseChannel
+    from infopursuit.pursuit.noise import NoiseChannel
 
 
 class UnionModel(FiniteModel):

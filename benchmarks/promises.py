@@ -23,13 +23,11 @@ from benchmarks.experiment import Experiment
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
-from infopursuit.calibration import HeldOutRuns, calibrate
-from infopursuit.data_checks import lint
+from infopursuit.calibration.novelty import NoveltyReference
+from infopursuit.calibration.risk_control import NotGuaranteed
+from infopursuit.calibration.temperature import HeldOutRuns, calibrate
 from infopursuit.models import TableModel
-from infopursuit.monitoring import drift
-from infopursuit.novelty import NoveltyReference
-from infopursuit.risk_control import NotGuaranteed
-from infopursuit.types import IntArray
+from infopursuit.support.types import IntArray
 
 NAME = "promises"
 N_CLASSES, N_QUESTIONS, N_LATENT = 4, 10, 2
@@ -72,7 +70,7 @@ class World:
         self.joint = (each * latent).sum(axis=2) * self.prior  # (X, C) p(x, y)
         self.model = TableModel(self.prior, None, (probs * latent[..., None]).sum(axis=1))
         self.queries = ip.queries.concepts([f"q{i}" for i in range(N_QUESTIONS)])
-        self.pursuit = ip.Pursuit.of(self.model, self.queries, stopping=ip.MaxQueries(N_QUESTIONS))
+        self.pursuit = ip.generative_pursuit(self.model, self.queries, stopping=ip.MaxQueries(N_QUESTIONS))
 
     @cached_property
     def runs(self) -> HeldOutRuns:
@@ -170,75 +168,7 @@ def novelty_pvalues(n: int) -> list[Measured]:
     return found
 
 
-# ---- drift, data checks ---------------------------------------------------------------------------------------------
-
-
-def drift_alarms(n: int) -> list[Measured]:
-    """A false alarm, with the profile of training and with a reference."""
-    world, level = World(), 0.05
-    profile, against = [], []
-    for rng in generators(n, 3):
-        train, labels = world.draw(rng, 400)
-        clf = ip.InformationPursuitClassifier(world.queries, "table", stopping=ip.Confidence(0.2), random_state=0)
-        clf.fit(world.inputs[train], labels)
-        new, reference = (world.inputs[world.draw(rng, 200)[0]] for _ in range(2))
-        profile.append(clf.drift(new, level=level).found)
-        against.append(drift(clf.pursuit_, new, reference=reference, level=level).found)
-    return [
-        Measured("drift: false alarm, against training", profile, most=level),
-        Measured("drift: false alarm, against a reference", against, most=level),
-    ]
-
-
-def clean_tables(n: int) -> list[Measured]:
-    """Tables without a fault: numbers, categories, cells missing at random, a label that depends on several columns."""
-    import pandas as pd
-
-    serious, any_ = [], []
-    for rng in generators(n, 4):
-        n_rows, y = 300, rng.integers(3, size=300)
-        numbers = rng.normal(size=(n_rows, 5)) + 0.7 * (y[:, None] == np.arange(5) % 3)
-        words = np.array(["a", "b", "c", "d"])[(y[:, None] + rng.choice(4, (n_rows, 3), p=[0.5, 0.3, 0.1, 0.1])) % 4]
-        frame = pd.DataFrame(numbers.round(2)).join(pd.DataFrame(words), rsuffix="w")
-        frame = frame.mask(rng.random(frame.shape) < 0.1)
-        frame.columns = [f"c{i}" for i in range(frame.shape[1])]
-        found = lint(ip.queries.columns(numbers="thresholds"), frame, y).findings
-        serious.append(any(each.severity == "serious" for each in found))
-        any_.append(any(each.severity != "note" for each in found))
-    return [
-        Measured("data checks: a serious finding in a clean table", serious, most=0.001),
-        Measured("data checks: a serious finding or a warning in a clean table", any_, most=0.01),
-    ]
-
-
-# ---- annotators, gains ----------------------------------------------------------------------------------------------
-
-
-def annotator_confusions(n: int) -> list[Measured]:
-    """Dawid-Skene: the mean error of the estimated probabilities, and how it shrinks with four times the items."""
-    rng = np.random.default_rng(5)
-    skills = dict(zip("ABCDE", (0.9, 0.8, 0.7, 0.6, 0.5), strict=True))
-    planted = {name: rng.dirichlet(np.ones(3), 3) * (1 - skill) + skill * np.eye(3) for name, skill in skills.items()}
-    bias, shrink = [], []
-    for rng in generators(n, 6):
-        errors = []
-        for n_items in (100, 400):
-            truth = rng.choice(3, n_items, p=[0.5, 0.3, 0.2])
-            said = {
-                name: (rng.random((n_items, 1)) > m[truth].cumsum(axis=1)).sum(axis=1) for name, m in planted.items()
-            }
-            records = {
-                "item": np.tile(np.arange(n_items), len(said)), "query": ["q"] * n_items * len(said),
-                "annotator": np.repeat(list(said), n_items), "answer": np.concatenate(list(said.values())).clip(0, 2),
-            }  # fmt: skip
-            fitted = ip.dawid_skene(records, 3, prior_weight=1.0).confusion_matrices
-            errors.append(np.array([fitted[name] - planted[name] for name in planted]))
-        bias.append(errors[1][:, range(3), range(3)].mean())
-        shrink.append(np.abs(errors[1]).mean() / np.abs(errors[0]).mean())
-    return [
-        Measured("Dawid-Skene: bias of the probability of a right answer, 400 items", bias, least=-0.01, most=0.01),
-        Measured("Dawid-Skene: error at 400 items relative to 100 items", shrink, most=0.6),
-    ]
+# ---- gains -----------------------------------------------------------------------------------------------------------
 
 
 def gain_errors(n: int) -> list[Measured]:
@@ -247,10 +177,10 @@ def gain_errors(n: int) -> list[Measured]:
     probs = rng.beta(0.5, 0.5, (3, 1000, 12)).clip(0.02, 0.98)
     model = TableModel([0.5, 0.3, 0.2], np.full((3, 1000), 1e-3), probs)
     queries = ip.queries.concepts([f"q{i}" for i in range(12)])
-    whole = ip.Pursuit.of(model, queries, exact_gains=True)
+    whole = ip.generative_pursuit(model, queries, exact_gains=True)
     inside = []
     for i, rng in enumerate(generators(n, 8)):
-        part = ip.Pursuit.of(model, queries, exact_gains=False, n_states=256, seed=i)
+        part = ip.generative_pursuit(model, queries, exact_gains=False, n_states=256, seed=i)
         asked = rng.choice(12, int(rng.integers(0, 5)), replace=False)
         history = tuple((int(query), (int(rng.integers(2)),)) for query in asked)
         found, true = (each.utilities(each.at(history)) for each in (part, whole))
@@ -263,9 +193,6 @@ PROMISES: dict[str, Promise] = {
     "stopping": calibrated_stopping,
     "sets": set_coverage,
     "novelty": novelty_pvalues,
-    "drift": drift_alarms,
-    "lint": clean_tables,
-    "annotators": annotator_confusions,
     "gains": gain_errors,
 }
 

@@ -26,7 +26,7 @@ from benchmarks.held_out_figures import Record, Records, Row, names_among, run_r
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table, update_page
 from benchmarks.program import add_out, positive, run_program, say
-from infopursuit.types import FloatArray
+from infopursuit.support.types import FloatArray
 
 NAME = "rare-classes"
 COMMAND = "python -m benchmarks.rare_classes"

@@ -23,7 +23,7 @@ from benchmarks import ROOT, environment
 from benchmarks.machine import describe, write_result
 from benchmarks.pages import plain_table, update_page
 from benchmarks.program import add_out, run_program, say
-from infopursuit.files import write_atomically
+from infopursuit.support.files import write_atomically
 
 NAME = "recorded-traces"
 FOLDER = ROOT / "benchmarks" / "recorded"

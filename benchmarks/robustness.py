@@ -24,7 +24,7 @@ from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
 from benchmarks.symcat import N_QUESTIONS, Patients, Strategy, World, draw, draw_curve, ranks_of, walk
 from infopursuit.evaluation.measures import Z
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 NAME = "robustness"
 N_CONDITIONS, N_PATIENTS, SHOWN = 400, 4000, (5, 10, 20)
@@ -258,7 +258,7 @@ def draw_figure(measured: Sequence[tuple[Task, dict[str, Any]]]) -> Any:
     """A row for each task: wrong answers, unknown answers, a shifted prior."""
     from matplotlib.figure import Figure
 
-    from infopursuit.plots import style
+    from infopursuit.presentation.plots import style
 
     figure = Figure(figsize=(10.4, 3.1 * len(measured)), dpi=120, facecolor="white", layout="constrained")
     all_axes = np.atleast_2d(figure.subplots(len(measured), 3))
@@ -302,7 +302,7 @@ def draw_figure(measured: Sequence[tuple[Task, dict[str, Any]]]) -> Any:
 
 def run(args: argparse.Namespace) -> int:
     """Measure both tasks."""
-    from infopursuit.plots import save
+    from infopursuit.presentation.plots import save
 
     experiment = Experiment(NAME, args.out, args.first, TRUE_SEED, say)
     measured = [

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hardening.limits import forget_peak, memory_of
-from infopursuit.engine import Pursuit
 from infopursuit.models.table import TableModel
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import MaxQueries
 from infopursuit.queries import concepts
-from infopursuit.stopping import MaxQueries
+from infopursuit.strategies.generative.build import generative_pursuit
 
 MEMORY_LIMIT = 2**28
 """Bytes that a step may take in these measurements."""
@@ -60,7 +61,7 @@ def _pursuit(n_queries: int, n_classes: int = 10, n_latents: int = 20) -> Pursui
     model = TableModel(prior, None if n_latents == 1 else np.full((n_classes, n_latents), 1 / n_latents), probs)
     names = [f"q{i}" for i in range(n_queries)]
     stopping = MaxQueries(n_queries)
-    return Pursuit.of(model, concepts(names), stopping=stopping, memory_limit=MEMORY_LIMIT)
+    return generative_pursuit(model, concepts(names), stopping=stopping, memory_limit=MEMORY_LIMIT)
 
 
 def _step_seconds(pursuit: Pursuit[Any], n_answers: int) -> float:

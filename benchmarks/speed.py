@@ -15,15 +15,17 @@ from benchmarks.machine import write_result
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.scaling import scaling
 from benchmarks.step_times import compare
-from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
-from infopursuit.acquisition.tables import mutual_information, pattern_joint
-from infopursuit.engine import Pursuit
 from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import segments
+from infopursuit.pursuit.information import MutualInformation
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.state import State
+from infopursuit.pursuit.stopping import MaxQueries
 from infopursuit.queries.patches import Patches
-from infopursuit.state import State
-from infopursuit.stopping import MaxQueries
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.strategies.generative.answer_tables import mutual_information, pattern_joint
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.strategies.generative.gains import FiniteGains
+from infopursuit.support.types import FloatArray, IntArray
 
 
 def bench(*, folder: Path, say: Callable[[str], None] = print, n_histories: int = 120) -> dict[str, Any]:
@@ -111,7 +113,7 @@ def _sharing(model: EmpiricalModel, queries: Patches, values: IntArray) -> dict[
     """Time of a batch over that of the same inputs one by one, nothing remembered from before."""
 
     def pursuit() -> Pursuit[Any]:
-        return Pursuit.of(model, queries, stopping=MaxQueries(4), exact_gains=False)
+        return generative_pursuit(model, queries, stopping=MaxQueries(4), exact_gains=False)
 
     together = _seconds(lambda: pursuit().run_values(values), 1)
     one_by_one = _seconds(lambda: [pursuit().run_values(v[None]) for v in values], 1)
@@ -131,7 +133,7 @@ def _short_cuts(model: EmpiricalModel, queries: Patches, values: IntArray, n_his
     """
     exact = FiniteGains(model, queries, MutualInformation(exact=True))
     drawn = FiniteGains(model, queries, MutualInformation(exact=False))
-    pursuit = Pursuit.of(model, queries, stopping=MaxQueries(6), exact_gains=False)
+    pursuit = generative_pursuit(model, queries, stopping=MaxQueries(6), exact_gains=False)
     parts, sizes = queries.parts.query_part, (16, 32, 64, 128)
     misses, losses = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0.0)
     other, sampled_loss, errors, best_gains, ranks = 0, 0.0, [], [], []

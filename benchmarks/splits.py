@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from infopursuit.calibration import (
+from infopursuit.calibration.risk_control import NotGuaranteed
+from infopursuit.calibration.temperature import (
     CalibrationReport,
     HeldOutRuns,
     TemperatureScaling,
     calibrate,
     stopping_outcome,
 )
-from infopursuit.progress import Progress
-from infopursuit.risk_control import NotGuaranteed
-from infopursuit.stopping import SLACK
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.pursuit.stopping import SLACK
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import FloatArray, IntArray
 
 COVERAGES = (0.9, 0.95)
 

@@ -12,13 +12,13 @@ import torch
 from torch import nn
 
 from benchmarks.paper_architecture import PaperArchitecture
-from infopursuit.acquisition.tables import mutual_information
-from infopursuit.beliefs.chains import start, target, ula
-from infopursuit.beliefs.particles import LEAST
-from infopursuit.engine import Pursuit
-from infopursuit.models.autoencoder import VAE
-from infopursuit.state import Branches
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.models.networks.autoencoder import VAE
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.state import Branches
+from infopursuit.strategies.generative.answer_tables import mutual_information
+from infopursuit.strategies.generative.langevin import start, target, ula
+from infopursuit.strategies.generative.particles import LEAST
+from infopursuit.support.types import FloatArray, IntArray
 
 CHAINS, STEPS, KEPT = 256, 67, 47
 """The paper's settings: chains of each class, steps of each, and how many of those are kept."""

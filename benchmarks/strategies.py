@@ -32,10 +32,10 @@ from benchmarks.program import add_out, run_program, say
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.tables import folds, read_table
 from infopursuit import plots
-from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point
-from infopursuit.plots import style
-from infopursuit.stopping import MaxQueries
+from infopursuit.presentation.plots import style
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import MaxQueries
 
 STEP_BATCH = 1_000
 TRAINED = {

@@ -28,16 +28,16 @@ from benchmarks.machine import write_result
 from benchmarks.program import image_parser, run_program, say
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.step_times import step_ratios
-from infopursuit.beliefs import LogPool
-from infopursuit.beliefs.network import NetworkBelief
-from infopursuit.distillation import agreement, demonstrate, student_of
-from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import confidence_curve, stops_at
-from infopursuit.models.amortized import QuerierTraining, Trunk
-from infopursuit.models.augmentation import RandomAffine
-from infopursuit.models.imitation import Demonstrations
-from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.types import IntArray
+from infopursuit.models.networks.amortized import QuerierTraining, Trunk
+from infopursuit.models.networks.augmentation import RandomAffine
+from infopursuit.models.networks.imitation import Demonstrations
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
+from infopursuit.strategies import LogPool
+from infopursuit.strategies.amortized.belief import NetworkBelief
+from infopursuit.strategies.amortized.distillation import agreement, demonstrate, student_of
+from infopursuit.support.types import IntArray
 
 PARTS = ".parts/student"
 """Folder, in that of the results, of demonstrations, checkpoints and trained networks."""

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import MIN_PROBABILITY
-from infopursuit.progress import Progress
-from infopursuit.state import Branches
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.state import Branches
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def audit(pursuit: Pursuit[Any], values: Any, queries: Any, labels: Any, *, prog
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    >>> pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]))
+    >>> pursuit = ip.generative_pursuit(model, ip.queries.concepts(["has wings", "is red"]))
     >>> round(audit(pursuit, [[1, 0], [0, 0]], [[0], [0]], [0, 1]).confidence, 6)
     0.9
     >>> audit(pursuit, [[1, 0], [0, 0]], [[1], [1]], [0, 1]).accuracy

@@ -28,10 +28,11 @@ from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.paired import paired
 from benchmarks.program import add_out, positive, run_program, say
-from infopursuit.acquisition import FixedOrder, LookAhead, MutualInformation, RandomOrder
-from infopursuit.history import BoolArray, Estimate, Histories
+from infopursuit.pursuit.histories import BoolArray, Histories
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.queries.queryset import YES_NO, QuerySet
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.strategies import FixedOrder, LookAhead, MutualInformation, RandomOrder
+from infopursuit.support.types import FloatArray, IntArray
 
 NAME = "symcat"
 SIZES = (200, 300, 400, 801)
@@ -180,12 +181,12 @@ class Strategy:
     floor: float = 0.0
 
 
-class Ahead(ip.beliefs.Exact):
+class Ahead(ip.strategies.Exact):
     """The exact belief, whose one-step look-ahead is its own mutual information: the same, in two matrix products."""
 
     @cached_property
     def _gains(self) -> Callable[..., Estimate]:
-        plain = ip.beliefs.Exact(self.model, self.queries)
+        plain = ip.strategies.Exact(self.model, self.queries)
         found: Callable[..., Estimate] = MutualInformation().bind(plain, self.queries, None, None)
         return found
 
@@ -243,7 +244,7 @@ def fixed_order(world: World) -> tuple[int, ...]:
     """Symptoms by their information gain before anything is known."""
     n, questions = len(world.yes), Questions(world.symptoms, {})
     model = ip.models.TableModel(np.full(n, 1 / n), None, world.yes)
-    pursuit = ip.Pursuit(questions, ip.beliefs.Exact(model, questions))
+    pursuit = ip.Pursuit(questions, ip.strategies.Exact(model, questions))
     return tuple(np.argsort(-pursuit.utilities(pursuit.start()).value[0], kind="stable").tolist())
 
 
@@ -265,7 +266,7 @@ def walk(
         "random order": RandomOrder,
     }
     acquisition = kinds[strategy.acquisition]()
-    belief = Ahead if strategy.acquisition == "two steps" else ip.beliefs.Exact
+    belief = Ahead if strategy.acquisition == "two steps" else ip.strategies.Exact
     rank = np.zeros((n, n_questions + 1), dtype=np.int64)
     asked, posterior = np.full((n, n_questions), -1), np.zeros((n, len(world.yes)))
     for reported in np.unique(patients.reported).tolist():
@@ -438,7 +439,7 @@ def draw_figure(found: Mapping[int, FOUND]) -> Any:
     """Top-1 against questions: the strategies on the largest task, and exact naive Bayes on all tasks."""
     from matplotlib.figure import Figure
 
-    from infopursuit.plots import style
+    from infopursuit.presentation.plots import style
 
     figure = Figure(figsize=(9.6, 4.0), dpi=150, facecolor="white", layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -490,7 +491,7 @@ def run(args: argparse.Namespace) -> int:
     for title, rows in tables.items():
         say("", title, "", plain_table(rows))
     ceilings = {size: {f"top-{top}": world.first(size).ceiling(top) for top in TOP} for size in found}
-    from infopursuit.plots import save
+    from infopursuit.presentation.plots import save
 
     save(draw_figure(found), args.out / f"{NAME}.png")
     result = {

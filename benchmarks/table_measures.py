@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.table_peers import Outcome
 from infopursuit.evaluation.measures import LEVEL, accuracy_interval
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.support.types import FloatArray, IntArray
 
 BINS = 15
 LEAST = 1e-6

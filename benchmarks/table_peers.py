@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import infopursuit as ip
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.support.types import FloatArray, IntArray
 
 BATCH = 1_000
 """Rows that are explained, or predicted, at a time."""

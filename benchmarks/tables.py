@@ -34,9 +34,9 @@ from benchmarks.table_measures import (
     summary,
 )
 from benchmarks.table_peers import METHODS, Method, encoder, owners, pursuit
-from infopursuit.files import write_atomically
-from infopursuit.progress import Progress
-from infopursuit.types import IntArray
+from infopursuit.support.files import write_atomically
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import IntArray
 
 NAME = "tables"
 N_FOLDS = 5

@@ -32,8 +32,8 @@ from benchmarks.recipes.text_queries import with_phrases, words
 from benchmarks.recipes.text_strategies import LEAST_GAIN, STRATEGIES, Rows, after, at_limits, groups
 from benchmarks.recipes.word_models import all_answers
 from infopursuit import queries
-from infopursuit.datasets.dataset import Dataset
-from infopursuit.types import IntArray
+from infopursuit.app.datasets.dataset import Dataset
+from infopursuit.support.types import IntArray
 
 NAME = "text"
 ABOUT = "Accuracy after k questions; dashed: all answers. HuffPost: single words on the first fold, groups on all five"
@@ -394,7 +394,7 @@ def draw(found: dict[str, Any]) -> Any:
     """Accuracy against questions, a panel for each data set; dashed lines: all answers."""
     from matplotlib.figure import Figure
 
-    from infopursuit.plots import style
+    from infopursuit.presentation.plots import style
 
     figure = Figure(figsize=(10.2, 3.7), dpi=150, facecolor="white", layout="constrained")
     panels = figure.subplots(1, 3)

@@ -10,11 +10,11 @@ from typing import Any
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
-from infopursuit.files import write_atomically
-from infopursuit.models.autoencoder import VAE
 from infopursuit.models.finite import Array
-from infopursuit.models.storing import model_from_parts, model_to_parts
-from infopursuit.types import ModelFormatError
+from infopursuit.models.networks.autoencoder import VAE
+from infopursuit.models.parts import model_from_parts, model_to_parts
+from infopursuit.support.files import write_atomically
+from infopursuit.support.types import ModelFormatError
 
 FORMAT, VERSION = "infopursuit.vae", 1
 KEY = "infopursuit"

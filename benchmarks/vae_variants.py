@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.autoencoder import VAE, log_normal, standard_normal
 from infopursuit.models.empirical import Blur, blur_matrix
-from infopursuit.types import IntArray
+from infopursuit.models.networks.autoencoder import VAE, log_normal, standard_normal
+from infopursuit.support.types import IntArray
 
 CHUNK = 512
 """Examples that `aggregate` encodes at a time."""

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.ndimage import center_of_mass, label
 
 import infopursuit as ip
-from infopursuit.datasets import digits
+from infopursuit.app.datasets import digits
 
 INK = 6  # pixels go from 0 to 16
 

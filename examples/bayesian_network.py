@@ -15,7 +15,7 @@ import numpy as np
 import pyagrum
 
 import infopursuit as ip
-from infopursuit.history import Estimate
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
@@ -80,7 +80,7 @@ def main(path):
         file.write_text(with_plain_labels(gzip.decompress(Path(path).read_bytes()).decode()))
         network = pyagrum.loadBN(str(file))
     queries = Nodes(network, TARGET)
-    belief, look_ahead = Network(network, queries, TARGET), ip.acquisition.LookAhead()
+    belief, look_ahead = Network(network, queries, TARGET), ip.strategies.LookAhead()
     diseases = network.variable(TARGET).labels()
     pursuit = ip.Pursuit(queries, belief, look_ahead, ip.Confidence(0.1) | ip.MaxQueries(5), classes=diseases)
     check_belief(belief, queries, n_histories=3, n_steps=2)

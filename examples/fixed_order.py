@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.feature_selection import mutual_info_classif
 
 import infopursuit as ip
-from infopursuit.history import Estimate
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.testing import check_acquisition, check_strategy
 
 

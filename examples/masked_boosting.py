@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 import infopursuit as ip
-from infopursuit.history import Estimate
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
 DISAGREE = 0.2
@@ -57,7 +57,7 @@ class Boosting:
     """The strategy, for ``InformationPursuitClassifier(strategy=Boosting())``."""
 
     def build(self, sample, queries, seed):
-        return MaskedBoosting(sample, queries, seed), ip.acquisition.LookAhead()
+        return MaskedBoosting(sample, queries, seed), ip.strategies.LookAhead()
 
 
 def main():

@@ -11,7 +11,7 @@ from sklearn.neural_network import MLPClassifier
 
 import infopursuit as ip
 from infopursuit import plots
-from infopursuit.datasets import digits
+from infopursuit.app.datasets import digits
 
 N_UNITS = 16
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.neural_network import MLPClassifier
 
 import infopursuit as ip
-from infopursuit.datasets import digits
+from infopursuit.app.datasets import digits
 
 data = digits()
 x_train, x_test = (x.reshape(len(x), -1) / 16 for x in (data.x_train, data.x_test))

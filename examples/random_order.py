@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 import infopursuit as ip
-from infopursuit.history import Estimate
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.testing import check_acquisition, check_strategy
 
 

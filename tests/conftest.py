@@ -45,7 +45,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 @pytest.fixture
 def quick_hybrid(monkeypatch):
     """The default strategy with networks that are trained for few steps."""
-    from infopursuit.hybrid import Hybrid
-    from infopursuit.models.masked import Training
+    from infopursuit.models.networks.masked import Training
+    from infopursuit.strategies.hybrid.hybrid import Hybrid
 
-    monkeypatch.setattr("infopursuit.estimator.Hybrid", partial(Hybrid, training=Training(max_steps=150)))
+    monkeypatch.setattr("infopursuit.estimator.classifier.Hybrid", partial(Hybrid, training=Training(max_steps=150)))

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 
 import infopursuit as ip
-from infopursuit.beliefs import Exact
-from infopursuit.beliefs.particles import Particles
-from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN
+from infopursuit.strategies import Exact
+from infopursuit.strategies.generative.particles import Particles
+from infopursuit.strategies.generative.pruned import PrunedBelief
+from infopursuit.support.types import UNKNOWN
 from quadrature import cells_of, small_vae, updated
 from worlds import Given
 

@@ -37,4 +37,4 @@ def concepts(n=3):
     """Names that would be markup, and n classes."""
     model = ip.models.TableModel(np.full(n, 1 / n), None, np.random.default_rng(0).uniform(0.1, 0.9, (n, 4)))
     asked = ip.queries.concepts([EVIL, "b & c", "can fly", "swims"])
-    return ip.Pursuit.of(model, asked, stopping=ip.MaxQueries(3), classes=[f"{EVIL}{c}" for c in range(n)])
+    return ip.generative_pursuit(model, asked, stopping=ip.MaxQueries(3), classes=[f"{EVIL}{c}" for c in range(n)])

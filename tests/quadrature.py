@@ -11,11 +11,11 @@ import numpy as np
 import torch
 
 import infopursuit as ip
-from infopursuit.beliefs import Exact
-from infopursuit.history import Histories
-from infopursuit.models.architectures import MLPArchitecture
-from infopursuit.models.autoencoder import VAE
+from infopursuit.models.networks.architectures import MLPArchitecture
+from infopursuit.models.networks.autoencoder import VAE
+from infopursuit.pursuit.histories import Histories
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.strategies import Exact
 from worlds import Given, World
 
 PRIOR = (0.5, 0.3, 0.2)
@@ -99,7 +99,9 @@ class Known:
 
     def pursuit(self, belief="auto", stopping=None, **options):
         """A pursuit on draws."""
-        return ip.Pursuit.of(self.model, self.queries, belief, stopping or ip.MaxQueries(len(self.queries)), **options)
+        return ip.generative_pursuit(
+            self.model, self.queries, belief, stopping or ip.MaxQueries(len(self.queries)), **options
+        )
 
     def inputs(self, n, *, seed=0, unknown=0.0):
         """(n, A) values of variables drawn from the model, some of them not known."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit import serialization
-from infopursuit.acquisition import NetworkGain, NetworkQuerier
+from infopursuit.saving import registry
+from infopursuit.strategies import NetworkGain, NetworkQuerier
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
 torch = pytest.importorskip("torch")
@@ -53,14 +53,14 @@ def test_the_querier_finds_what_is_informative(scored):
     two = trace.length >= 2
     assert two.any()
     assert set(trace.queries[two, 1]) == {2}
-    exact = ip.Pursuit.of(model, QUERIES, stopping=ip.MaxQueries(2)).run(X)
+    exact = ip.generative_pursuit(model, QUERIES, stopping=ip.MaxQueries(2)).run(X)
     found = ip.Pursuit(QUERIES, scored.pursuit_.belief, NetworkQuerier(), ip.MaxQueries(2)).run(X)
     assert np.abs(exact.posterior - found.posterior).max() < 0.1
 
 
 def test_gains_are_near_the_exact_mutual_information(gained):
     _, _, model = world(1)
-    exact = ip.Pursuit.of(model, QUERIES)
+    exact = ip.generative_pursuit(model, QUERIES)
     network = gained.pursuit_
     one, two = exact.start(), network.start()
     for query, answer in ((0, 1), (2, 0)):
@@ -108,12 +108,12 @@ def test_saved_and_loaded_it_asks_the_same(scored, gained, tmp_path):
 
 
 def test_damaged_weights_are_refused(scored):
-    spec, arrays = serialization.encode(scored.pursuit_.belief, "belief")
+    spec, arrays = registry.encode(scored.pursuit_.belief, "belief")
     wrong = {**arrays, "network.query.bias": arrays["network.query.bias"][:-1]}
     with pytest.raises((ValueError, RuntimeError)):
-        serialization.decode(spec, wrong, QUERIES)
+        registry.decode(spec, wrong, QUERIES)
     with pytest.raises(ValueError, match="finite"):
-        serialization.decode(spec, {**arrays, "network.query.bias": arrays["network.query.bias"] * np.nan}, QUERIES)
+        registry.decode(spec, {**arrays, "network.query.bias": arrays["network.query.bias"] * np.nan}, QUERIES)
 
 
 def test_modules_of_ones_own(tmp_path):
@@ -194,7 +194,7 @@ def test_calibrated_on_held_out_rows(scored):
 
 
 def test_training_goes_on_from_a_checkpoint(tmp_path, monkeypatch):
-    from infopursuit.models import training
+    from infopursuit.models.networks import training
 
     how = ip.QuerierTraining(epochs=4, max_queries=4, checkpoint_every=0.0)
     whole = fitted(training=how)
@@ -245,8 +245,8 @@ def test_colours_are_planes():
     """Pixel-major variables, as of colour patches, become a plane for each colour: values, masks, darkest, lightest."""
     from types import SimpleNamespace
 
-    from infopursuit.beliefs.network import VariableInputs
-    from infopursuit.types import Variables
+    from infopursuit.strategies.amortized.belief import VariableInputs
+    from infopursuit.support.types import Variables
 
     queries = SimpleNamespace(shape=(2, 2), variables=Variables((5,) * 12), query_variables=np.arange(12).reshape(4, 3))
     inputs = VariableInputs(queries)

@@ -6,7 +6,7 @@ import pytest
 import infopursuit as ip
 
 pytest.importorskip("torch")
-from infopursuit.beliefs.network import VariableInputs
+from infopursuit.strategies.amortized.belief import VariableInputs
 
 
 def test_planes_of_a_colour_image_are_its_colours():

@@ -63,7 +63,7 @@ def test_gains_are_computed_only_where_a_rule_looks_at_them(stopping, patience, 
     rng = np.random.default_rng(0)
     model = ip.models.TableModel(np.full(4, 0.25), None, rng.uniform(0.2, 0.8, (4, 12)))
     queries = ip.queries.concepts([f"q{i}" for i in range(12)])
-    pursuit = ip.Pursuit.of(model, queries, stopping=stopping, patience=patience)
+    pursuit = ip.generative_pursuit(model, queries, stopping=stopping, patience=patience)
     computed, cached = [], pursuit.bindings.bind(pursuit)[1]
     function = cached.function
     monkeypatch.setattr(cached, "function", lambda *args: computed.append(1) or function(*args))
@@ -87,14 +87,14 @@ def test_from_where_a_beginning_stands(seed):
 
 def test_a_beginning_of_another_history_is_refused():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["has wings", "is red"]))
     with pytest.raises(ValueError, match="since"):
         pursuit.at(((0, (1,)),), since=pursuit.at(((1, (0,)),)))
 
 
 def test_gains_are_not_computed_twice(monkeypatch):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["has wings", "is red"]))
     state = pursuit.at(((1, (0,)),))
     found, cached = pursuit.utilities(state), pursuit.bindings.bind(pursuit)[1]
     monkeypatch.setattr(cached, "function", lambda *args: pytest.fail("computed again"))

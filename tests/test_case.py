@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit import case, messages
+from infopursuit import case
+from infopursuit.support import messages
 from worlds import world_of
 
 
@@ -59,7 +60,7 @@ def test_a_change_that_is_named_leads_to_what_is_said(seed):
 def test_what_counts_against_a_class_is_what_its_absence_would_change():
     queries = ip.queries.concepts(["fever", "rash", "cough"])
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.2, 0.5], [0.3, 0.6, 0.5]])
-    pursuit = ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(3), classes=["flu", "measles"])
+    pursuit = ip.generative_pursuit(model, queries, stopping=ip.MaxQueries(3), classes=["flu", "measles"])
     session = pursuit.session([("fever", "yes"), ("rash", "yes"), ("cough", "no")])
     found = case.why_not(session, "measles")
     expected = {0: np.log(0.9 / 0.3), 1: np.log(0.2 / 0.6)}

@@ -8,25 +8,18 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import shipped
-from infopursuit.cli.ask import show_posterior, show_why
-from infopursuit.conversation import (
-    Word,
-    entropy,
-    history_of,
-    look_ahead,
-    resume_session,
-    save_session,
-    understand,
-)
-from infopursuit.messages import load
-from infopursuit.terminal import Terminal
+from infopursuit.app.cli.ask import show_posterior, show_why
+from infopursuit.app.conversation import Word, history_of, look_ahead, resume_session, save_session, understand
+from infopursuit.strategies.generative.answer_tables import entropy
+from infopursuit.support.messages import load
+from infopursuit.support.terminal import Terminal
 
 
 @pytest.fixture
 def pursuit():
     rng = np.random.default_rng(1)
     model = ip.models.TableModel([0.5, 0.3, 0.2], None, rng.uniform(0.05, 0.95, size=(3, 4)))
-    return ip.Pursuit.of(model, ip.queries.concepts(["a", "b", "c", "d"]), stopping=ip.Confidence(0.001))
+    return ip.generative_pursuit(model, ip.queries.concepts(["a", "b", "c", "d"]), stopping=ip.Confidence(0.001))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +147,7 @@ def test_not_certain_of_what(said):
 
 def test_answers_that_are_not_certain_are_kept(tmp_path):
     """Of one variable by the names of its choices, of several by weights."""
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]]),
         ip.queries.concepts(["has wings", "is red"]),
         stopping=ip.MaxQueries(2),
@@ -164,7 +157,7 @@ def test_answers_that_are_not_certain_are_kept(tmp_path):
     again = resume_session(pursuit, tmp_path / "kept.json")
     np.testing.assert_allclose(again.posterior, session.posterior, rtol=0, atol=1e-12)
     patches = ip.queries.patches((2, 2), size=2)
-    seen = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9] * 4, [0.1] * 4]), patches)
+    seen = ip.generative_pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9] * 4, [0.1] * 4]), patches)
     session = seen.session([(0, ip.SoftAnswer(((0.1, 0.9), (1.0, 1.0), (0.4, 0.6), (0.5, 0.2))))])
     save_session(session, tmp_path / "patch.json")
     assert resume_session(seen, tmp_path / "patch.json").history == session.history

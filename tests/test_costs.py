@@ -8,8 +8,8 @@ import pytest
 
 import infopursuit as ip
 from enumerator import TIE
-from infopursuit.acquisition.ranking import Ranking
-from infopursuit.beliefs import SMC, PrunedBelief
+from infopursuit.pursuit.ranking import Ranking
+from infopursuit.strategies import SMC, PrunedBelief
 from priced import Priced, random_prices
 from quadrature import Known, small_vae
 from worlds import KINDS, World, random_history, random_rules, rule_of, world_of
@@ -26,7 +26,7 @@ def pursue(world, priced, rules=(("max_queries", 99),), patience=0, **options):
     for rule in makers[1:]:
         stopping = stopping | rule
     options = {**options, **priced.options(world.queries.names)}
-    return ip.Pursuit.of(world.model, world.queries, stopping=stopping, patience=patience, **options)
+    return ip.generative_pursuit(world.model, world.queries, stopping=stopping, patience=patience, **options)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -155,7 +155,7 @@ def _world():
 
 
 def first(world, costs=None):
-    return ip.Pursuit.of(world.model, world.queries, costs=ip.Costs(costs)).session().question
+    return ip.generative_pursuit(world.model, world.queries, costs=ip.Costs(costs)).session().question
 
 
 def test_gain_per_cost_decides_and_the_unit_of_cost_does_not(world):
@@ -172,7 +172,7 @@ def test_gain_per_cost_decides_and_the_unit_of_cost_does_not(world):
 
 
 def test_gains_stay_in_nats(world):
-    pursuit = ip.Pursuit.of(world.model, world.queries, costs=ip.Costs({"strong": 100}))
+    pursuit = ip.generative_pursuit(world.model, world.queries, costs=ip.Costs({"strong": 100}))
     session = pursuit.session()
     assert session.question.name == "fair"
     np.testing.assert_allclose(session.gains, [world.truth.gain(q, []) for q in range(3)], rtol=0, atol=EXACT)
@@ -185,28 +185,34 @@ def test_the_gain_rule_looks_at_what_is_dear_too(world):
     strong, weak = world.truth.gain(0, []), world.truth.gain(2, [])
     costs = ip.Costs({"weak": 1e-4, "fair": 1e4})
     epsilon = (strong + weak) / 2
-    session = ip.Pursuit.of(world.model, world.queries, stopping=ip.InformationGain(epsilon), costs=costs).session()
+    session = ip.generative_pursuit(
+        world.model, world.queries, stopping=ip.InformationGain(epsilon), costs=costs
+    ).session()
     assert session.question.name == "weak"
     assert session.answer("yes").question.name == "strong"
     assert session.answer("yes").stop_reason == "information_gain"
     shut = ip.Constraints(forbidden="strong")
     rule = ip.InformationGain((world.truth.gain(1, []) + strong) / 2)
     assert (
-        ip.Pursuit.of(world.model, world.queries, stopping=rule, costs=costs, constraints=shut).session().question
+        ip.generative_pursuit(world.model, world.queries, stopping=rule, costs=costs, constraints=shut)
+        .session()
+        .question
         is None
     )
 
 
 def test_a_budget_asks_on_with_what_it_can_pay_for(world):
     costs, stopping = ip.Costs({"strong": 5, "fair": 3, "weak": 2}), ip.Confidence(0.0) | ip.MaxCost(5)
-    session = ip.Pursuit.of(world.model, world.queries, stopping=stopping, costs=costs).session()
+    session = ip.generative_pursuit(world.model, world.queries, stopping=stopping, costs=costs).session()
     assert session.question.name == "strong"
     session.answer("yes")
     assert (session.question, session.stop_reason) == (None, "max_cost")
     assert session.explanation.cost == 5
     assert "after 1 question that costs 5." in str(session.explanation)
     assert "It stopped because no question left is within the budget (max_cost)." in str(session.explanation)
-    other = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(4.5), costs=costs)
+    other = ip.generative_pursuit(
+        world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(4.5), costs=costs
+    )
     trace = other.run_values([[0, 0, 0]])
     assert trace.queries[0].tolist() == [1]
     assert trace.stop_reason[0] == "max_cost"
@@ -214,7 +220,9 @@ def test_a_budget_asks_on_with_what_it_can_pay_for(world):
 
 def test_rounding_of_a_sum_does_not_end_a_budget(world):
     costs = ip.Costs([0.1, 0.1, 0.1])
-    pursuit = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(0.3), costs=costs)
+    pursuit = ip.generative_pursuit(
+        world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(0.3), costs=costs
+    )
     trace = pursuit.run_values([[0, 1, 0]])
     assert trace.length[0] == 3
     assert trace.stop_reason[0] == "exhausted"
@@ -222,7 +230,7 @@ def test_rounding_of_a_sum_does_not_end_a_budget(world):
 
 
 def test_a_budget_without_costs_counts_questions(world):
-    trace = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(2)).run_values(
+    trace = ip.generative_pursuit(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(2)).run_values(
         [[0, 1, 0]]
     )
     assert (int(trace.length[0]), trace.cost[0], trace.stop_reason[0]) == (2, 2, "max_cost")
@@ -232,11 +240,11 @@ def test_a_budget_without_costs_counts_questions(world):
 
 def test_another_budget_does_not_remember_choices_of_this_one(world):
     costs = ip.Costs({"strong": 5})
-    rich = ip.Pursuit.of(world.model, world.queries, stopping=ip.MaxCost(100), costs=ip.Costs({"strong": 1.5}))
+    rich = ip.generative_pursuit(world.model, world.queries, stopping=ip.MaxCost(100), costs=ip.Costs({"strong": 1.5}))
     assert rich.session().question.name == "strong"
     assert replace(rich, stopping=ip.MaxCost(1)).session().question.name == "fair"
     assert replace(rich, stopping=ip.Confidence(0.0)).session().question.name == "strong"
-    poor = ip.Pursuit.of(world.model, world.queries, stopping=ip.MaxCost(0.5), costs=costs)
+    poor = ip.generative_pursuit(world.model, world.queries, stopping=ip.MaxCost(0.5), costs=costs)
     assert poor.session().stop_reason == "max_cost"
 
 
@@ -267,9 +275,9 @@ def test_a_column_stands_for_its_queries_and_a_query_has_the_last_word():
 
 def test_nothing_that_may_be_asked_is_exhausted(world):
     constraints = ip.Constraints({"strong": ("weak", "yes")}, forbidden=["fair"])
-    trace = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.0), constraints=constraints).run_values(
-        [[0, 0, 0], [0, 0, 1]]
-    )
+    trace = ip.generative_pursuit(
+        world.model, world.queries, stopping=ip.Confidence(0.0), constraints=constraints
+    ).run_values([[0, 0, 0], [0, 0, 1]])
     assert trace.queries.tolist() == [[2, -1], [2, 0]]
     assert trace.stop_reason.tolist() == ["exhausted", "exhausted"]
 
@@ -314,7 +322,7 @@ def test_other_kinds_are_refused(world):
         ip.Constraints(["strong"])
     for name in ("costs", "constraints"):
         with pytest.raises(TypeError, match=name):
-            ip.Pursuit.of(world.model, world.queries, **{name: {"strong": 1}})
+            ip.generative_pursuit(world.model, world.queries, **{name: {"strong": 1}})
     for cost in (-1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="cost"):
             ip.MaxCost(cost)
@@ -360,12 +368,12 @@ def test_other_posteriors_keep_to_them(kind):
     some = {"exact_gains": False, "n_states": 200, "n_screened": 3}
     if kind in ("sampled", "pooled draws"):
         settings = SMC(n_draws=60 if kind == "sampled" else 5600, min_ess=0)
-        pursuit = ip.Pursuit.of(KNOWN.model, queries, settings, stopping, **prices, **some)
+        pursuit = ip.generative_pursuit(KNOWN.model, queries, settings, stopping, **prices, **some)
         assert isinstance(pursuit.belief.shared, PrunedBelief) == (kind == "pooled draws")
     else:
         model = finite(400)
         belief = "pruned" if kind == "pruned" else "exact"
-        pursuit = ip.Pursuit.of(model, queries, belief, stopping, **prices, **some)
+        pursuit = ip.generative_pursuit(model, queries, belief, stopping, **prices, **some)
     values = KNOWN.inputs(8, seed=3)
     trace = pursuit.run_values(values)
     assert (trace.cost <= 6).all()
@@ -396,13 +404,13 @@ def test_screening_goes_by_promise_for_the_cost():
     """One query may be looked at in full: the cheap one, though others promise more; and the one that promises most is
     looked at besides, for the rule that wants the largest gain."""
     model, queries = finite(300), KNOWN.queries
-    plain = ip.Pursuit.of(model, queries, exact_gains=True).session().gains
+    plain = ip.generative_pursuit(model, queries, exact_gains=True).session().gains
     worst, best = int(np.argmin(plain)), int(np.argmax(plain))
     costs = np.full(9, 100.0)
     costs[worst] = 1.0
     for belief in ("exact", "pruned"):
         some = {"exact_gains": False, "n_states": 600, "n_screened": 1}
-        session = ip.Pursuit.of(model, queries, belief, costs=ip.Costs(costs), **some).session()
+        session = ip.generative_pursuit(model, queries, belief, costs=ip.Costs(costs), **some).session()
         assert session.question.index == worst
         told = np.flatnonzero(~np.isnan(session.gains)).tolist()
         assert worst in told
@@ -415,17 +423,17 @@ def test_screening_goes_by_promise_for_the_cost():
 
 def test_a_limit_of_time_becomes_a_limit_of_work(recwarn):
     model, queries = finite(6000), ip.queries.patches((4, 4), size=3)
-    free = ip.Pursuit.of(model, queries)
+    free = ip.generative_pursuit(model, queries)
     assert free.exact_gains
-    roomy = ip.Pursuit.of(model, queries, time_limit=100.0)
+    roomy = ip.generative_pursuit(model, queries, time_limit=100.0)
     assert roomy.acquisition == free.acquisition
     assert not recwarn
     with pytest.warns(UserWarning, match=r"n_states=64, n_screened=4.* time_limit=1e-09"):
-        hasty = ip.Pursuit.of(model, queries, time_limit=1e-9)
+        hasty = ip.generative_pursuit(model, queries, time_limit=1e-9)
     work = hasty.acquisition
     assert (work.exact, work.n_states, work.n_screened) == (False, 64, 4)
     # what was found out is kept, so that the strategy is a function of the history again
-    again = ip.Pursuit.of(model, queries, exact_gains=False, n_states=work.n_states, n_screened=work.n_screened)
+    again = ip.generative_pursuit(model, queries, exact_gains=False, n_states=work.n_states, n_screened=work.n_screened)
     values = np.random.default_rng(1).integers(2, size=(5, 16))
     np.testing.assert_array_equal(again.run_values(values).queries, hasty.run_values(values).queries)
 
@@ -433,6 +441,6 @@ def test_a_limit_of_time_becomes_a_limit_of_work(recwarn):
 @pytest.mark.parametrize("limit", [0, -1.0, float("nan")])
 def test_no_time_is_refused(world, limit):
     with pytest.raises(ValueError, match="time_limit"):
-        ip.Pursuit.of(world.model, world.queries, time_limit=limit)
+        ip.generative_pursuit(world.model, world.queries, time_limit=limit)
     with pytest.raises(ValueError, match=r"exact_gains.*time_limit"):
-        ip.Pursuit.of(world.model, world.queries, exact_gains=True, time_limit=1.0)
+        ip.generative_pursuit(world.model, world.queries, exact_gains=True, time_limit=1.0)

@@ -8,8 +8,8 @@ import pytest
 from sklearn.base import clone
 
 import infopursuit as ip
-from infopursuit import cli
-from infopursuit.tabular import read_costs
+from infopursuit.app import cli
+from infopursuit.estimator.tables import read_costs
 
 CSV = """query,cost,requires,forbidden,group
 age,0,,,
@@ -140,7 +140,8 @@ def test_asked_in_a_terminal(model, capsys):
 
 def test_a_panel_in_a_terminal(model, tmp_path, capsys):
     clf = ip.load(model)
-    clf.pursuit_ = ip.Pursuit.of(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), costs=ip.Costs({"lab": 0.01}),
+    costs = ip.Costs({"lab": 0.01})
+    clf.pursuit_ = ip.generative_pursuit(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), costs=costs,
                               classes=clf.classes_)  # fmt: skip
     clf.save(tmp_path / "lab")
     answers = io.StringIO("help\n11.5\n11.5, blue\n11.5, ?\n")

@@ -9,12 +9,12 @@ import infopursuit as ip
 
 torch = pytest.importorskip("torch")
 
-from infopursuit import distillation  # noqa: E402
-from infopursuit.beliefs import LogPool  # noqa: E402
-from infopursuit.beliefs.network import VariableInputs  # noqa: E402
-from infopursuit.model_card import write_model_card  # noqa: E402
-from infopursuit.models import amortized, imitation  # noqa: E402
-from infopursuit.models.amortized import padded_units, prefix_masks, reveal  # noqa: E402
+from infopursuit.estimator.card import write_model_card  # noqa: E402
+from infopursuit.models.networks import amortized, imitation  # noqa: E402
+from infopursuit.models.networks.amortized import padded_units, prefix_masks, reveal  # noqa: E402
+from infopursuit.strategies import LogPool  # noqa: E402
+from infopursuit.strategies.amortized import distillation  # noqa: E402
+from infopursuit.strategies.amortized.belief import VariableInputs  # noqa: E402
 from infopursuit.testing import check_strategy  # noqa: E402
 
 QUERIES = ip.queries.concepts([f"concept {i}" for i in range(6)])
@@ -27,7 +27,7 @@ def world(n, seed=0):
     y = np.random.default_rng(seed).integers(3, size=n)
     X = (np.random.default_rng(seed + 1).random((n, 6)) < yes[y]).astype(int)
     model = ip.models.TableModel([1 / 3] * 3, None, yes)
-    return X, y, ip.Pursuit.of(model, QUERIES, stopping=ip.Confidence(0.1) | ip.MaxQueries(5))
+    return X, y, ip.generative_pursuit(model, QUERIES, stopping=ip.Confidence(0.1) | ip.MaxQueries(5))
 
 
 HOW = ip.QuerierTraining(epochs=30, learning_rate=5e-3, random=0.0, patience=30)
@@ -243,6 +243,8 @@ def test_a_second_network_classifies_after_the_histories_of_the_first(trunk, bfl
     assert np.array_equal(one.queries[:, 0], two.queries[:, 0])  # gains of later ones are near 0, and may tie
     assert (two.predictions == labels).mean() > 0.9
     assert np.abs(one.posteriors - two.posteriors).max() > 1e-3
-    table = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["is red"]))
+    table = ip.generative_pursuit(
+        ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["is red"])
+    )
     with pytest.raises(ValueError, match="pursuit"):
         ip.history_classifier(table, [[0], [1]], [0, 1])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import infopursuit
-from infopursuit import cli
+from infopursuit.app import cli
 from isolated import run_alone
 
 ROOT = Path(__file__).parents[1]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.bindings import ROW_BYTES, Cached
+from infopursuit.pursuit.bindings import ROW_BYTES, Cached
 from worlds import KINDS, random_rules, world_of
 
 SAMPLED = {"exact_gains": False, "n_states": 4, "n_screened": 2}

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.beliefs import SMC, Langevin
-from infopursuit.types import UNKNOWN
+from infopursuit.strategies import SMC, Langevin
+from infopursuit.support.types import UNKNOWN
 from quadrature import Known, mixed, pixels, yes_no
 from worlds import Given, world_of
 
@@ -262,7 +262,7 @@ def test_another_seed_draws_otherwise():
 
 SCRIPT = """
 import infopursuit as ip
-from infopursuit.beliefs import SMC, Langevin
+from infopursuit.strategies import SMC, Langevin
 from quadrature import mixed
 
 def traces():
@@ -442,21 +442,24 @@ def test_a_clear_lead_is_no_tie_and_a_copy_is_one():
 def test_a_vae_has_no_exact_posterior(belief):
     known = KNOWN["yes/no"]
     with pytest.raises(ValueError, match=r"belief=.*'smc'"):
-        ip.Pursuit.of(known.model, known.queries, belief)
+        ip.generative_pursuit(known.model, known.queries, belief)
 
 
 @pytest.mark.parametrize("belief", ["smc", "langevin", SMC(), Langevin()])
 def test_a_finite_model_needs_no_draws(belief):
     world, _ = world_of(0)
     with pytest.raises(ValueError, match=r"belief=.*'exact'"):
-        ip.Pursuit.of(world.model, world.queries, belief)
+        ip.generative_pursuit(world.model, world.queries, belief)
 
 
 def test_names_of_beliefs():
     known = KNOWN["yes/no"]
-    names = {name: ip.Pursuit.of(known.model, known.queries, name).belief.kind for name in ("auto", "smc", "langevin")}
+    names = {
+        name: ip.generative_pursuit(known.model, known.queries, name).belief.kind
+        for name in ("auto", "smc", "langevin")
+    }
     assert names == {"auto": "smc", "smc": "smc", "langevin": "langevin"}
-    assert ip.Pursuit.of(known.model, known.queries, SMC(n_draws=7)).belief.settings.n_draws == 7
+    assert ip.generative_pursuit(known.model, known.queries, SMC(n_draws=7)).belief.settings.n_draws == 7
 
 
 @BOTH
@@ -490,8 +493,10 @@ def test_a_class_that_cannot_be():
 def test_less_memory_takes_fewer_histories_at_a_time_and_changes_nothing(settings):
     known = yes_no()
     values = np.random.default_rng(3).integers(0, 2, size=(12, len(known.queries.variables)))
-    large = ip.Pursuit.of(known.model, known.queries, settings, stopping())
-    small = ip.Pursuit.of(known.model, known.queries, settings, stopping(), memory_limit=3 * large.belief.row_bytes)
+    large = ip.generative_pursuit(known.model, known.queries, settings, stopping())
+    small = ip.generative_pursuit(
+        known.model, known.queries, settings, stopping(), memory_limit=3 * large.belief.row_bytes
+    )
     assert small.rows_at_a_time() < 12 < large.rows_at_a_time()
     one, two = large.run_values(values), small.run_values(values)
     for i in range(12):
@@ -500,8 +505,8 @@ def test_less_memory_takes_fewer_histories_at_a_time_and_changes_nothing(setting
 
 def test_draws_of_their_own_are_counted():
     known = yes_no()
-    plain = ip.Pursuit.of(known.model, known.queries, SMC(n_draws=50, min_ess=0))
-    paper = ip.Pursuit.of(known.model, known.queries, Langevin(n_chains=64, n_steps=8))
+    plain = ip.generative_pursuit(known.model, known.queries, SMC(n_draws=50, min_ess=0))
+    paper = ip.generative_pursuit(known.model, known.queries, Langevin(n_chains=64, n_steps=8))
     assert plain.belief.row_bytes == plain.belief.shared.row_bytes
     tables = 3 * 64 * 8 * 2 * paper.belief.particles.by_state.shape[1] * 4
     assert tables < paper.belief.row_bytes - paper.belief.shared.row_bytes < 10 * tables

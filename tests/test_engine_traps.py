@@ -23,7 +23,7 @@ def binary(p):
 def test_trap_1_a_seen_pixel_is_not_counted_again():
     """Trap 1: patches {0, 1} and {1, 2} share pixel 1; its factor counts once. Counting it twice is something else."""
     p = np.array([[0.9, 0.8, 0.7], [0.2, 0.4, 0.6]])
-    pursuit = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, p), ip.queries.patches((1, 3), size=(1, 2)))
+    pursuit = ip.generative_pursuit(ip.models.TableModel([0.5, 0.5], None, p), ip.queries.patches((1, 3), size=(1, 2)))
     once, twice = p.prod(axis=1), p.prod(axis=1) * p[:, 1]
     found = pursuit.believe([(0, (1, 1)), (1, (1, 1))])
     np.testing.assert_allclose(found, once / once.sum(), atol=1e-14)
@@ -46,7 +46,7 @@ def test_trap_1_a_seen_pixel_tells_nothing_more():
 def test_trap_1_a_seen_pixel_cannot_be_answered_otherwise():
     """Trap 1: the shared pixel's factor is an indicator, so a contradiction is impossible rather than unlikely."""
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.8, 0.7], [0.2, 0.4, 0.6]])
-    session = ip.Pursuit.of(model, ip.queries.patches((1, 3), size=(1, 2)), stopping=ip.MaxQueries(2)).session()
+    session = ip.generative_pursuit(model, ip.queries.patches((1, 3), size=(1, 2)), stopping=ip.MaxQueries(2)).session()
     first = session.question.index
     session.answer((1, 1))
     with pytest.raises(ip.ImpossibleAnswer):
@@ -133,7 +133,9 @@ def test_trap_8_saturated_probabilities_give_no_nan(tiny, options):
 def test_trap_8_answers_that_are_almost_impossible_are_weighed_exactly():
     """Trap 8: three answers of probability 1e-300 each are below every float, and their ratio is what counts."""
     p = np.array([[1e-300] * 3 + [0.5], [2e-300] * 3 + [0.25]])
-    pursuit = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, p), ip.queries.concepts(["a", "b", "c", "d"]))
+    pursuit = ip.generative_pursuit(
+        ip.models.TableModel([0.5, 0.5], None, p), ip.queries.concepts(["a", "b", "c", "d"])
+    )
     history = [(0, (1,)), (1, (1,)), (2, (1,))]
     np.testing.assert_allclose(pursuit.believe(history), [1 / 9, 8 / 9], atol=1e-13)
     table = np.array([[0.5, 0.5], [0.25, 0.75]]).T * [1 / 9, 8 / 9]
@@ -146,7 +148,7 @@ def test_trap_8_what_is_left_of_an_variable_may_be_tiny():
     cells = [[[0, 1, 1]], [[0, 0, 1]]]
     queries = Given(["x >= 1", "x >= 2"], [3], [[0], [0]], cells)
     model = table_model([0.5, 0.5], np.ones((2, 1)), [rows[:, None]])
-    pursuit = ip.Pursuit.of(model, queries)
+    pursuit = ip.generative_pursuit(model, queries)
     np.testing.assert_allclose(pursuit.believe([(0, (1,))]), [0.5, 0.5], atol=1e-13)
     expected = mutual_information(np.array([[1, 2], [3, 2]]) / 8)
     assert pursuit.session([(0, (1,))]).gains[1] == pytest.approx(expected, abs=1e-12)
@@ -178,7 +180,7 @@ def test_trap_11_all_65536_patterns_of_a_4_x_4_patch(seen):
     variables = np.full((17, 16), -1)
     variables[0], variables[1:, 0] = np.arange(16), np.arange(16)
     queries = Given(["all of it", *(f"pixel {i}" for i in range(16))], [2] * 16, variables)
-    pursuit = ip.Pursuit.of(ip.models.TableModel(prior, latent, p), queries)
+    pursuit = ip.generative_pursuit(ip.models.TableModel(prior, latent, p), queries)
     joint = brute_force(prior, latent, p, seen)
     history = [(1 + pixel, (value,)) for pixel, value in seen.items()]
     np.testing.assert_allclose(pursuit.believe(history), joint.sum(axis=0), atol=1e-13)
@@ -190,7 +192,7 @@ def test_trap_11_the_only_4_x_4_patch_of_an_image():
     rng = np.random.default_rng(12)
     p = rng.uniform(0.01, 0.99, size=(2, 2, 16))
     prior, latent = np.array([0.3, 0.7]), np.full((2, 2), 0.5)
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         ip.models.TableModel(prior, latent, p), ip.queries.patches((4, 4), size=4), stopping=ip.MaxQueries(1)
     )
     joint = brute_force(prior, latent, p, {})

@@ -14,7 +14,7 @@ from enumerator import entropy
 def birds():
     model = ip.models.TableModel([0.5, 0.3, 0.2], None, [[0.9, 0.2, 0.5], [0.1, 0.8, 0.5], [0.5, 0.5, 0.5]])
     queries = ip.queries.concepts(["has wings", "is red", "sings"])
-    pursuit = ip.Pursuit.of(model, queries, stopping=ip.Confidence(0.0), classes=["gull", "crab", "robin"])
+    pursuit = ip.generative_pursuit(model, queries, stopping=ip.Confidence(0.0), classes=["gull", "crab", "robin"])
     return pursuit.run([[1, 0, 1], [0, 1, np.nan]])
 
 
@@ -22,7 +22,7 @@ def birds():
 def image():
     rng = np.random.default_rng(0)
     model = ip.models.TableModel([0.5, 0.5], None, rng.uniform(0.1, 0.9, size=(2, 6)))
-    pursuit = ip.Pursuit.of(model, ip.queries.patches((2, 3), size=2), stopping=ip.MaxQueries(2))
+    pursuit = ip.generative_pursuit(model, ip.queries.patches((2, 3), size=2), stopping=ip.MaxQueries(2))
     return pursuit, pursuit.run([[[1, 0, 1], [0, 1, 1]]])[0]
 
 
@@ -60,7 +60,7 @@ def test_influence_is_the_divergence_from_before_to_after(birds):
 
 def test_influence_of_a_sure_answer_is_finite():
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0, 0.5], [0.0, 0.5]])
-    trace = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), stopping=ip.MaxQueries(2)).run([[1, 1]])
+    trace = ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]), stopping=ip.MaxQueries(2)).run([[1, 1]])
     np.testing.assert_allclose(trace[0].influence(), [np.log(2), 0], atol=1e-12)
 
 
@@ -74,7 +74,7 @@ def test_json_round_trip(birds, image):
         text = explanation.to_json()
         assert ip.Explanation.from_json(text) == explanation
         data = json.loads(text)
-        assert data["format"] == "infopursuit.explanation/2"
+        assert data["format"] == "infopursuit.pursuit.explanation/2"
         assert data["prediction"] == explanation.prediction
     assert json.loads(birds[1].to_json())["steps"][-1]["answer"] is None
 
@@ -82,7 +82,7 @@ def test_json_round_trip(birds, image):
 def test_json_of_number_labels_and_of_no_steps():
     model = ip.models.TableModel([1.0, 0.0], None, [[0.9], [0.1]])
     for classes in ([3, 5], [True, False], [0.5, 1.5], np.array(["a", "b"])):
-        explanation = ip.Pursuit.of(model, ip.queries.concepts(["a"]), classes=classes).run([[1]])[0]
+        explanation = ip.generative_pursuit(model, ip.queries.concepts(["a"]), classes=classes).run([[1]])[0]
         assert len(explanation) == 0
         assert ip.Explanation.from_json(explanation.to_json()) == explanation
         assert explanation.prediction == classes[0]
@@ -95,8 +95,8 @@ def test_json_of_number_labels_and_of_no_steps():
         ("not json", "not JSON"),
         ("[]", "not an explanation"),
         ('{"format": "other/1"}', "other/1"),
-        ('{"format": "infopursuit.explanation/2"}', "damaged"),
-        ('{"format": "infopursuit.explanation/2", "steps": [{"query": 1}]}', "damaged"),
+        ('{"format": "infopursuit.pursuit.explanation/2"}', "damaged"),
+        ('{"format": "infopursuit.pursuit.explanation/2", "steps": [{"query": 1}]}', "damaged"),
     ],
 )
 def test_what_is_no_explanation_is_refused(text, message):
@@ -106,7 +106,7 @@ def test_what_is_no_explanation_is_refused(text, message):
 
 def test_open_sessions_say_so():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    session = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"])).session().answer("yes")
+    session = ip.generative_pursuit(model, ip.queries.concepts(["a", "b"])).session().answer("yes")
     assert str(session.explanation).splitlines()[-1] == "It has not stopped yet."
     assert "after 1 question." in str(session.explanation)
 
@@ -115,7 +115,7 @@ def test_sampled_gains_are_admitted():
     rng = np.random.default_rng(0)
     model = ip.models.TableModel(np.full(3, 1 / 3), np.full((3, 4), 0.25), rng.uniform(size=(3, 4, 3)))
     options = {"exact_gains": False, "n_states": 3, "stopping": ip.MaxQueries(2)}
-    explanation = ip.Pursuit.of(model, ip.queries.concepts(["a", "b", "c"]), **options).run([[1, 0, 1]])[0]
+    explanation = ip.generative_pursuit(model, ip.queries.concepts(["a", "b", "c"]), **options).run([[1, 0, 1]])[0]
     assert "standard error up to" in str(explanation).splitlines()[-1]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import machine
-from infopursuit import files
-from infopursuit.files import replacing, sweep_leftovers, write_atomically
+from infopursuit.support import files
+from infopursuit.support.files import replacing, sweep_leftovers, write_atomically
 from isolated import run_alone
 
 
@@ -35,7 +35,7 @@ def test_who_may_read_is_for_the_umask_to_say(tmp_path, umask):
     code = """
 import sys
 from pathlib import Path
-from infopursuit.files import write_atomically
+from infopursuit.support.files import write_atomically
 write_atomically(Path(sys.argv[1]), b"x")
 """
     command = [sys.executable, "-c", code, tmp_path / "a.bin"]
@@ -46,7 +46,7 @@ write_atomically(Path(sys.argv[1]), b"x")
 def test_a_name_without_a_folder_is_written_here(tmp_path):
     code = """
 from pathlib import Path
-from infopursuit.files import write_atomically
+from infopursuit.support.files import write_atomically
 write_atomically(Path("here"), b"x")
 """
     run_alone(code, folder=tmp_path)
@@ -121,7 +121,7 @@ def test_a_full_disk_is_told_with_the_file_and_the_old_one_stays(tmp_path, befor
     code = """
 import resource, signal, sys
 from pathlib import Path
-from infopursuit.files import write_atomically
+from infopursuit.support.files import write_atomically
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
@@ -138,7 +138,7 @@ except OSError as error:
 KILLED = """
 import os, sys
 from pathlib import Path
-from infopursuit.files import replacing
+from infopursuit.support.files import replacing
 with replacing(Path(sys.argv[1])) as beside:
     beside.write_bytes(b"half")
     os.kill(os.getpid(), 9)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import infopursuit as ip
-from infopursuit.history import Estimate, Histories, history_of
-from infopursuit.types import SoftAnswer
+from infopursuit.pursuit.histories import Histories, history_of
+from infopursuit.pursuit.protocols import Estimate
+from infopursuit.support.types import SoftAnswer
 from worlds import Given, world_of
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -176,6 +177,8 @@ def test_estimates_are_exact_where_they_say_so():
 
 
 def test_a_session_and_its_histories_say_the_same():
-    pursuit = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.2]] * 2), ip.queries.concepts(["a", "b"]))
+    pursuit = ip.generative_pursuit(
+        ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.2]] * 2), ip.queries.concepts(["a", "b"])
+    )
     session = pursuit.session([(0, (1,)), (1, None)])
     assert session.state.histories.steps(0) == ((0, (1,)), (1, None))

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.conversation import Session
-from infopursuit.explanation import Explanation
+from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.session import Session
 
 MARK = "(not calibrated)"
 

@@ -8,11 +8,11 @@ import pytest
 from sklearn.datasets import load_iris
 
 import infopursuit as ip
-from infopursuit.acquisition import LookAhead
-from infopursuit.acquisition.look_ahead import _BoundLookAhead
-from infopursuit.beliefs.predictor import PredictorBelief
-from infopursuit.history import Histories
-from infopursuit.models.masked import Training
+from infopursuit.models.networks.masked import Training
+from infopursuit.pursuit.histories import Histories
+from infopursuit.strategies import LookAhead
+from infopursuit.strategies.hybrid.belief import PredictorBelief
+from infopursuit.strategies.look_ahead import _BoundLookAhead
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
 QUICK = ip.Hybrid(n_members=2, training=Training(max_steps=200))

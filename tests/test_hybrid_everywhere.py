@@ -10,11 +10,12 @@ import pytest
 from sklearn.datasets import load_iris
 
 import infopursuit as ip
-from infopursuit import cli, jobs
+from infopursuit import jobs
+from infopursuit.app import cli
+from infopursuit.app.server.app import create_app
+from infopursuit.app.server.registry import load_models
 from infopursuit.evaluation.evaluate import evaluate
-from infopursuit.models.masked import Training
-from infopursuit.server.app import create_app
-from infopursuit.server.registry import load_models
+from infopursuit.models.networks.masked import Training
 
 QUICK = ip.Hybrid(n_members=2, training=Training(max_steps=200))
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
@@ -161,29 +162,6 @@ def test_inspected(fitted, folder, tmp_path, capsys):
     assert (tmp_path / "tree.png").stat().st_size > 1000
 
 
-def test_drift(fitted, folder, capsys):
-    clf, X, _ = fitted
-    assert not clf.drift(X).found
-    far = X.copy()
-    far["petal length"] = far["petal length"] + 3
-    report = clf.drift(far)
-    assert report.found
-    assert "petal length" in str(report)
-    said = run(capsys, "monitor", folder / "test.csv", "--model", folder / "model", "--label", "kind")
-    assert "drift" in said.lower()
-
-
-def test_linted(fitted, folder, capsys):
-    """The queries of the saved classifier are checked on a table with a leak."""
-    clf, X, y = fitted
-    X.assign(place=np.where(y == "setosa", "wood", "field"), kind=y).to_csv(folder / "leak.csv", index=False)
-    assert ip.lint(clf.queries_, X, y) is not None
-    code = cli.main(["lint", str(folder / "leak.csv"), "--label", "kind", "--model", str(folder / "model")])
-    said = capsys.readouterr()
-    assert code in (0, 1), said.err
-    assert "petal" in said.out
-
-
 def test_drawn(fitted):
     pytest.importorskip("matplotlib")
     from infopursuit import plots
@@ -191,7 +169,6 @@ def test_drawn(fitted):
     clf, X, y = fitted
     trace = clf.explain(X)
     assert plots.strategy_tree(ip.strategy_tree(clf, 2)).texts
-    assert plots.first_queries(trace).patches
     assert plots.heatmap(trace[0], truth=y[0]) is not None
 
 

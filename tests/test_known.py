@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.conversation import resume_session, save_session
-from infopursuit.explanation import Explanation
-from infopursuit.types import Number
+from infopursuit.app.conversation import resume_session, save_session
+from infopursuit.pursuit.explanation import Explanation
+from infopursuit.support.types import Number
 from worlds import world_of
 
 
@@ -49,12 +49,12 @@ def test_a_batch_knows_first_and_asks_then(clf):
 
 
 def test_the_budget_is_for_what_is_asked(clf):
-    pursuit = ip.Pursuit.of(clf.model_, clf.queries_, stopping=ip.MaxQueries(2), costs=ip.Costs({"glucose": 5}))
+    pursuit = ip.generative_pursuit(clf.model_, clf.queries_, stopping=ip.MaxQueries(2), costs=ip.Costs({"glucose": 5}))
     trace = pursuit.run(X[:20], known=["glucose"])
     assert trace.length.tolist() == [2] * 20
     np.testing.assert_array_equal(trace.cost, 2)
     np.testing.assert_array_equal(trace.settled_at, 2)
-    cheap = ip.Pursuit.of(clf.model_, clf.queries_, stopping=ip.MaxCost(2), costs=ip.Costs({"glucose": 5}))
+    cheap = ip.generative_pursuit(clf.model_, clf.queries_, stopping=ip.MaxCost(2), costs=ip.Costs({"glucose": 5}))
     assert cheap.run(X[:5], known=["glucose"]).length.tolist() == [2] * 5
     assert pursuit.run(X[:5], known=list(X.columns)).stop_reason.tolist() == ["exhausted"] * 5
 
@@ -110,11 +110,11 @@ def test_a_column_of_thresholds_is_known_whole():
 
 def test_concepts_are_known_by_name():
     world, _ = world_of(3, kind="yes_no")
-    pursuit = ip.Pursuit.of(world.model, world.queries)
+    pursuit = ip.generative_pursuit(world.model, world.queries)
     name = world.queries.names[0]
     assert pursuit.session(known={name: 1.0}).known == ((0, (1,)),)
     assert pursuit.session(known={0: "yes"}).known == ((0, (1,)),)
-    asked_again = ip.Pursuit.of(world.model, world.queries, noise=ip.AnswerNoise(0.8, max_repeats=3))
+    asked_again = ip.generative_pursuit(world.model, world.queries, noise=ip.AnswerNoise(0.8, max_repeats=3))
     assert np.isnan(asked_again.session(known={name: True}).gains[0])
 
 
@@ -140,7 +140,7 @@ def test_unknown_names_of_a_batch_are_refused(clf):
 
 def test_what_is_known_and_impossible():
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0, 0.5], [1.0, 0.2]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]))
     with pytest.raises(ip.ImpossibleAnswer, match="known"):
         pursuit.session(known={"a": "no"})
     assert pursuit.run([[0, 1]], known=["a"]).stop_reason.tolist() == ["impossible"]
@@ -166,7 +166,7 @@ def test_saved_sessions_keep_what_was_known(clf, tmp_path):
 
 
 def test_novelty_queries_follow_what_was_asked(clf):
-    pursuit = ip.Pursuit.of(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), n_novelty_queries=2)
+    pursuit = ip.generative_pursuit(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), n_novelty_queries=2)
     trace = pursuit.run(X[:6], known=["glucose"])
     np.testing.assert_array_equal(trace.novelty_from, 1)
     np.testing.assert_array_equal(trace.length, 3)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit import case, messages
-from infopursuit.conversation import Command, Word, command, understand
+from infopursuit import case
+from infopursuit.app.conversation import Command, Word, command, understand
+from infopursuit.support import messages
 
 TEXTS = {
     language: json.loads(files(messages).joinpath(f"{language}.json").read_text(encoding="utf-8"))

@@ -21,8 +21,9 @@ from benchmarks.hardening.concurrent_saves import (
     savers,
     seed_of,
 )
-from infopursuit.files import locked
-from infopursuit.model_files import LOCK, MAX_READS, ModelFormatError, read_model, write_model
+from infopursuit.saving.files import LOCK, MAX_READS, read_model, write_model
+from infopursuit.support.files import locked
+from infopursuit.support.types import ModelFormatError
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_threads_that_save_at_once_leave_one_of_their_models(tmp_path):
 HOLDER = """
 import sys
 from pathlib import Path
-from infopursuit.files import locked
+from infopursuit.support.files import locked
 with locked(Path(sys.argv[1]), "taken"):
     print("locked", flush=True)
     sys.stdin.read()
@@ -115,7 +116,7 @@ KILLED = """
 import sys
 from benchmarks.hardening.concurrent_saves import build_model
 from benchmarks.hardening.dying import die_at_write
-from infopursuit.serialization import save
+from infopursuit.estimator.storage import save
 model = build_model(1)
 die_at_write(3, "before")
 save(model, sys.argv[1])

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit import cli
+from infopursuit.app import cli
 
 QUERIES = ip.queries.concepts(["a", "b", "c"])
 MODEL = ip.models.TableModel([0.5, 0.5], None, [[0.95, 0.8, 0.7], [0.05, 0.2, 0.3]])
 
 
 def session(**parts):
-    return ip.Pursuit.of(MODEL, QUERIES, stopping=ip.Confidence(0.001), **parts).session()
+    return ip.generative_pursuit(MODEL, QUERIES, stopping=ip.Confidence(0.001), **parts).session()
 
 
 def test_later_puts_a_question_aside_until_nothing_else_is_asked():
@@ -39,7 +39,7 @@ def test_later_puts_a_question_aside_until_nothing_else_is_asked():
 
 
 def test_what_is_put_aside_is_asked_before_a_rule_about_gains_stops():
-    one = ip.Pursuit.of(MODEL, QUERIES, stopping=ip.InformationGain(0.1)).session()
+    one = ip.generative_pursuit(MODEL, QUERIES, stopping=ip.InformationGain(0.1)).session()
     assert one.later().question.name == "b"
     assert one.later().question.name == "a"  # the gain of c is below the rule's
 
@@ -55,7 +55,7 @@ def test_not_applicable_counts_as_unknown_and_is_said():
 
 
 def test_on_the_command_line(tmp_path, capsys):
-    ip.save(ip.Pursuit.of(MODEL, QUERIES, stopping=ip.Confidence(0.001)), tmp_path)
+    ip.save(ip.generative_pursuit(MODEL, QUERIES, stopping=ip.Confidence(0.001)), tmp_path)
     answers = io.StringIO("later\nn/a\nyes\nyes\n")
     assert cli.main(["ask", str(tmp_path)], stdin=answers) == 0
     said = capsys.readouterr().out

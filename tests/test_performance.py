@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit import messages
-from infopursuit.assessment import Measured, assessment_of
-from infopursuit.performance import MAX_CLASSES, MAX_CONFUSED, Performance, performance_of
+from infopursuit.estimator.assessment import Measured, assessment_of
+from infopursuit.presentation.performance import MAX_CLASSES, MAX_CONFUSED, Performance, performance_of
+from infopursuit.support import messages
 
 
 def assessed(shares, n=400, seed=0, sharpness=2.0):
@@ -89,7 +89,7 @@ def test_a_class_that_was_never_predicted_has_a_dash():
 
 def test_what_was_not_fitted_on_a_table_says_nothing(tmp_path):
     asked = ip.queries.concepts(["has wings"])
-    pursuit = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), asked)
+    pursuit = ip.generative_pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), asked)
     assert performance_of(pursuit) is None
 
     rng = np.random.default_rng(0)

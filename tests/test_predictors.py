@@ -8,10 +8,10 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import infopursuit as ip
-from infopursuit.acquisition import LookAhead
-from infopursuit.beliefs.predictor import OwnPredictor, PredictorBelief, answer_vectors
-from infopursuit.models.masked import Training
+from infopursuit.models.networks.masked import Training
 from infopursuit.models.sample import Sample
+from infopursuit.strategies import LookAhead
+from infopursuit.strategies.hybrid.belief import OwnPredictor, PredictorBelief, answer_vectors
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
 QUICK = Training(n_units=16, max_steps=60, batch=32, check=20)

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from infopursuit.progress import Progress
+from infopursuit.support.progress import Progress
 
 
 class Terminal(io.StringIO):

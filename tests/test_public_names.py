@@ -11,26 +11,29 @@ import pytest
 import infopursuit as ip
 
 PUBLIC = {
-    "infopursuit": """LATER NOT_APPLICABLE Amortized AnswerNoise Confidence Constraints Costs Explanation Hybrid
-        ImpossibleAnswer InformationGain
-        InformationPursuitClassifier MaxCost MaxQueries ModelFormatError NoisyAnnotator Pursuit QuerierTraining
-        QueryFrequencies Session SoftAnswer StrategyTree TemperatureScaling Trace Trunk acquisition annotators beliefs
-        dawid_skene distill drift fit_table history history_classifier jobs lint load models
-        notebook original_units pool queries query_frequencies report
-        save strategy_tree testing""",
-    "infopursuit.acquisition": """FixedOrder LookAhead MutualInformation NetworkGain NetworkQuerier RandomOrder entropy
-        mutual_information""",
-    "infopursuit.beliefs": """SMC Exact Langevin LangevinBelief LogPool NetworkBelief OpinionPool ParticleBelief
-        Particles Pruned PrunedBelief SMCBelief build_belief""",
-    "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
+    "infopursuit": """
+        LATER NOT_APPLICABLE Amortized AnswerNoise Confidence Constraints Costs Explanation Hybrid
+        ImpossibleAnswer InformationGain InformationPursuitClassifier MaxCost MaxQueries ModelFormatError
+        NoisyAnnotator Pursuit QuerierTraining QueryFrequencies Session SoftAnswer StrategyTree
+        TemperatureScaling Trace Trunk case datasets distill fit_table
+        generative_pursuit history_classifier jobs load models notebook plots pool
+        pursuit queries query_frequencies report save shipped strategies strategy_tree testing
+    """,
+    "infopursuit.strategies": """
+        SMC Exact FixedOrder Langevin LangevinBelief LogPool LookAhead MutualInformation NetworkBelief
+        NetworkGain NetworkQuerier OpinionPool ParticleBelief Particles Pruned PrunedBelief RandomOrder
+        SMCBelief entropy mutual_information
+    """,
+    "infopursuit.pursuit": "Acquisition Belief Estimate Histories",
+    "infopursuit.app.jobs": "Engine Explained Sweep Swept explain sweep",
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Union Words columns concepts
         from_spec functions groups guess patches union words""",
     "infopursuit.models": """VAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner MLPArchitecture
         RandomAffine Sample TableModel Training empirical latent_classes naive_bayes
         train vae""",
-    "infopursuit.inspection": """Branch QueryFrequencies StrategyTree TreeNode query_frequencies strategy_tree""",
-    "infopursuit.monitoring": "Change DriftReport drift",
-    "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace save
+    "infopursuit.evaluation.inspection": """Branch QueryFrequencies StrategyTree TreeNode query_frequencies
+        strategy_tree""",
+    "infopursuit.presentation.plots": """asked_by_class calibration heatmap image_trace save
         strategy_tree text_trace trade_off""",
     "infopursuit.testing": "check_acquisition check_belief check_model check_queries check_strategy",
 }
@@ -117,7 +120,7 @@ def test_there_are_examples():
     finder = doctest.DocTestFinder(exclude_empty=True)
     counts = {module.__name__: sum(bool(test.examples) for test in finder.find(module)) for module in MODULES}
     assert sum(counts.values()) >= 15
-    assert counts["infopursuit.estimator"] >= 1
+    assert counts["infopursuit.estimator.classifier"] >= 1
 
 
 def test_the_version_is_told():

@@ -1,6 +1,5 @@
 """Wheel and sdist: they are built, are small, hold what is not Python too, and work in an environment of their own."""
 
-import json
 import os
 import subprocess
 import sys
@@ -89,7 +88,4 @@ def test_the_wheel_is_what_is_imported(program):
 
 def test_the_program_runs(program):
     assert "usage: infopursuit" in program("--help")
-    found = json.loads(program("doctor", "--json"))
-    assert found["ok"]
-    assert "install" not in {check["group"] for check in found["checks"]}
-    assert [check for check in found["checks"] if check["name"] == "tables"], "the wheel's metadata has its extras"
+    assert "extras: " in program("--version"), "the wheel's metadata has its extras"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
+from infopursuit.estimator.selection import partial_log_loss, partial_orders, select_learner
 from infopursuit.models import (
     EmpiricalModel,
     Flip,
@@ -17,8 +18,7 @@ from infopursuit.models import (
     learning,
     naive_bayes,
 )
-from infopursuit.selection import partial_log_loss, partial_orders, select_learner
-from infopursuit.types import Variables
+from infopursuit.support.types import Variables
 
 ALL = (naive_bayes(), latent_classes(), empirical())
 
@@ -74,7 +74,7 @@ def test_few_distinct_rows_that_are_frequent(n_variables):
     values = rng.integers(2, size=(1000, n_variables))
     labels = values[:, 0] ^ values[:, 1] ^ (rng.random(1000) < 0.1)
     model, _ = select_model(ALL, sample_of(values, labels), concepts(n_variables))
-    pursuit = ip.Pursuit.of(model, concepts(n_variables), stopping=ip.MaxQueries(n_variables))
+    pursuit = ip.generative_pursuit(model, concepts(n_variables), stopping=ip.MaxQueries(n_variables))
     every = np.array(list(product([0, 1], repeat=n_variables)))
     assert pursuit.run(every).predictions.tolist() == (every[:, 0] ^ every[:, 1]).tolist()
 
@@ -175,7 +175,7 @@ def test_what_exceeds_the_memory_is_left_out(monkeypatch):
 
 
 def test_the_choice_is_logged(caplog):
-    with caplog.at_level(logging.INFO, logger="infopursuit.selection"):
+    with caplog.at_level(logging.INFO, logger="infopursuit.estimator.selection"):
         _, compared = select_model(ALL, sample_of(*paired(60, 0)), concepts(10))
     assert f"{compared[0].loss:.4f} nats: {compared[0].learner}" in caplog.text
 
@@ -188,7 +188,7 @@ def test_the_loss_is_that_of_a_loop_over_rows_and_lengths():
     fresh = sample_of(*paired(15, 2), weights=np.random.default_rng(0).uniform(0.5, 3, 15))
     model, queries = latent_classes(2).fit(rows), concepts(10)
     orders = partial_orders(rows, fresh, queries)
-    pursuit = ip.Pursuit.of(model, queries)
+    pursuit = ip.generative_pursuit(model, queries)
     total = 0.0
     for row, label, weight, order in zip(fresh.values, fresh.labels, fresh.weights, orders, strict=True):
         history = [(int(q), (int(row[q]),)) for q in order]
@@ -219,7 +219,7 @@ def test_what_is_asked_of_a_row_is_what_naive_bayes_would_ask_whatever_stands_be
     assert all(sorted(order) == list(range(10)) for order in orders.tolist())
     some = rows.take(np.arange(len(rows))[::3])
     np.testing.assert_array_equal(partial_orders(rows, some, concepts(10)), orders[::3])
-    plain = ip.Pursuit.of(naive_bayes(1.0).fit(rows), concepts(10), stopping=ip.MaxQueries(10))
+    plain = ip.generative_pursuit(naive_bayes(1.0).fit(rows), concepts(10), stopping=ip.MaxQueries(10))
     np.testing.assert_array_equal(plain.run(rows.values).queries, orders)
 
 

@@ -17,9 +17,11 @@ import pytest
 import safetensors.numpy
 
 import infopursuit as ip
-from infopursuit import files, model_files, serialization
 from infopursuit.models import Blur, Flip, empirical, latent_classes, naive_bayes
-from infopursuit.stopping import Rule
+from infopursuit.pursuit.stopping import Rule
+from infopursuit.saving import files as model_files
+from infopursuit.saving import registry
+from infopursuit.support import files
 
 TESTS = Path(__file__).parent
 SOURCES = Path(ip.__file__).parent
@@ -98,7 +100,7 @@ def pursuit_alone(X, y):
     )
     rule = ip.Confidence(0.1, patience=2) | ip.InformationGain(0.001) | ip.MaxQueries(7)
     options = {"n_states": 2, "n_screened": 3, "memory_limit": 2**20, "exact_gains": False}
-    return ip.Pursuit.of(
+    return ip.generative_pursuit(
         model, ip.queries.concepts(NAMES), stopping=rule, patience=1, seed=5, classes=["a", "b", "c"], **options
     )
 
@@ -342,10 +344,11 @@ def test_what_cannot_be_saved_is_refused_and_leaves_nothing_behind(tmp_path, mod
         ip.save({}, folder)
     pair = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]])
     with pytest.raises(TypeError, match="queries of kind 'strange' cannot be saved"):
-        ip.save(ip.Pursuit.of(pair, Strange(["a"], [2], [[0]])), folder)
+        ip.save(ip.generative_pursuit(pair, Strange(["a"], [2], [[0]])), folder)
     with pytest.raises(ValueError, match="cannot be saved; use strings, whole numbers or booleans"):
         ip.save(
-            ip.Pursuit.of(pair, ip.queries.concepts(["a"]), classes=np.array(["2020", "2021"], dtype="M8[Y]")), folder
+            ip.generative_pursuit(pair, ip.queries.concepts(["a"]), classes=np.array(["2020", "2021"], dtype="M8[Y]")),
+            folder,
         )
     assert not folder.exists()
     (tmp_path / "file").write_text("x")
@@ -361,7 +364,7 @@ def test_folders_are_made_where_they_are_missing(tmp_path, model):
 def test_an_empirical_model_says_that_it_contains_its_training_data(tmp_path, caplog, saved):
     X, y = marks()
     clf = classifier(ip.queries.concepts(NAMES), "empirical")(X, y)
-    with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
+    with caplog.at_level(logging.WARNING, logger="infopursuit.estimator.saving"):
         clf.save(tmp_path)
     assert "contains the training examples themselves" in caplog.text
     assert "contains its training data" in (tmp_path / "CARD.md").read_text()
@@ -370,7 +373,7 @@ def test_an_empirical_model_says_that_it_contains_its_training_data(tmp_path, ca
         is True
     )
     caplog.clear()
-    with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
+    with caplog.at_level(logging.WARNING, logger="infopursuit.estimator.saving"):
         ip.save(saved["concepts, mixture"][1], tmp_path)
     assert not caplog.records
     assert "not the training examples" in (tmp_path / "CARD.md").read_text()
@@ -536,15 +539,19 @@ def test_a_folder_without_a_model(tmp_path):
         (b"[]", "not a model of this package"),
         (b"null", "not a model of this package"),
         (b'{"format": "other"}', "does not say format 'infopursuit.model'"),
-        (b'{"format": "infopursuit.model"}', "version None; expected a whole number"),
+        (b'{"format": "infopursuit.model"}', "version None; expected 4"),
         (b'{"format": "infopursuit.model", "version": "1"}', "version '1'"),
-        (b'{"format": "infopursuit.model", "version": 0}', "version 0"),
+        (b'{"format": "infopursuit.model", "version": 0}', "version 0; expected 4"),
         (
-            b'{"format": "infopursuit.model", "version": 4}',
-            "format version 4, newer than 3; update infopursuit to read it",
+            b'{"format": "infopursuit.model", "version": 5}',
+            "format version 5, newer than 4; update infopursuit to read it",
         ),
-        (b'{"format": "infopursuit.model", "version": 1}', "was altered: its checksum"),
-        (b'{"format": "infopursuit.model", "version": 1, "sha256": []}', "was altered: its checksum"),
+        (
+            b'{"format": "infopursuit.model", "version": 3}',
+            "format version 3, older than 4, which is not read any more; fit and save the model again",
+        ),
+        (b'{"format": "infopursuit.model", "version": 4}', "was altered: its checksum"),
+        (b'{"format": "infopursuit.model", "version": 4, "sha256": []}', "was altered: its checksum"),
     ],
 )
 def test_a_manifest_that_is_none(content, message, tmp_path):
@@ -890,101 +897,6 @@ def test_random_damage_with_right_checksums_is_found_or_leaves_a_model_that_work
         assert trace is None or len(str(trace)) > 20
 
 
-# ---- older versions -------------------------------------------------------------------------------------------------
-
-V1, V2 = TESTS / "data" / "model_v1", TESTS / "data" / "model_v2"
-
-
-def inputs_of(name, folder=V2):
-    expected = json.loads((folder / f"{name}.json").read_text())
-    return expected, np.array(expected["X"], dtype=expected.get("dtype", "float64"))
-
-
-def assert_asks(trace, queries):
-    """What was asked when the model was written, without the thresholds whose answer followed from others."""
-    for found, before in zip(trace.queries.tolist(), queries, strict=True):
-        found, left = [query for query in found if query >= 0], iter(before)
-        assert all(query in left for query in found), (found, before)
-        assert trace.query_set.kind == "columns" or found == [query for query in before if query >= 0]
-
-
-@pytest.mark.parametrize("name", ["examples", "images", "table"])
-def test_a_model_of_format_version_1_still_loads(name):
-    """The folders were written when the format was new; a change that cannot read them needs a new version."""
-    expected, X = inputs_of(name, V1)
-    assert json.loads((V1 / name / "manifest.json").read_text())["version"] == 1
-    clf = ip.load(V1 / name)
-    trace = clf.explain(X)
-    assert clf.classes_.tolist() == expected["classes"]
-    np.testing.assert_allclose(trace.posterior, expected["posterior"], atol=1e-6)
-    assert_asks(trace, expected["queries"])
-    assert clf.queries_.representatives is None  # numbers are asked by thresholds, as they were
-    assert trace.predictions.tolist() == expected["predictions"]
-
-
-@pytest.mark.parametrize("name", ["bank", "calibrated", "pursuit", "vae"])
-def test_a_model_of_format_version_2_says_what_it_said(name):
-    """Written by the first edition, with what it made of some inputs: the same questions, posteriors and reasons."""
-    expected, X = inputs_of(name)
-    assert json.loads((V2 / name / "manifest.json").read_text())["version"] == 2
-    trace = explain(ip.load(V2 / name), X)
-    assert trace.classes.tolist() == expected["classes"]
-    assert trace.queries.tolist() == expected["queries"]
-    assert trace.length.tolist() == expected["length"]
-    assert list(trace.stop_reason) == expected["stop_reason"]
-    np.testing.assert_allclose(trace.posterior, expected["posterior"], atol=1e-5)
-    surprise = [np.nan if s is None else s for s in expected["surprise"]]
-    np.testing.assert_allclose(np.where(np.isfinite(trace.surprisal), trace.surprisal, np.nan), surprise, atol=1e-5)
-
-
-def test_all_parts_of_format_version_2_have_their_new_names():
-    pursuit = ip.load(V2 / "pursuit")
-    assert pursuit.noise == ip.AnswerNoise(0.9, {"mark 3": [[0.8, 0.2], [0.1, 0.9]]})
-    assert pursuit.costs == ip.Costs({"mark 0": 2, "mark 3": 0.5})
-    assert pursuit.constraints == ip.Constraints({"mark 2": ("mark 0", "yes"), "mark 4": "mark 3"}, ["mark 5"])
-    assert pursuit.calibrator == ip.TemperatureScaling(1.5)
-    assert pursuit.stopping == ip.Confidence(0.05, patience=1) | ip.MaxQueries(5) | ip.MaxCost(9.0)
-    assert (pursuit.n_novelty_queries, len(pursuit.novelty), pursuit.patience, pursuit.seed) == (1, 40, 1, 5)
-    assert ip.load(V2 / "bank").belief.kind == "pruned"
-    assert ip.load(V2 / "vae").belief.settings == ip.beliefs.SMC(n_draws=40, min_ess=0, n_own=8, n_moves=2)
-    clf = ip.load(V2 / "calibrated")
-    assert clf.stopping == ip.Confidence(0.05)
-    assert clf.random_state == 3
-    assert clf.calibration_.patience == clf.pursuit_.patience
-    assert clf.predict_set(inputs_of("calibrated")[1], coverage=0.8).shape == (12, 2)
-
-
-@pytest.mark.parametrize("folder", [V1 / "table", *sorted(V2.glob("*/"))], ids=lambda folder: folder.name)
-def test_an_older_model_is_saved_again_in_the_new_format(folder, tmp_path):
-    expected, X = inputs_of(folder.name, folder.parent)
-    ip.save(ip.load(folder), tmp_path)
-    assert read(tmp_path)[0]["version"] == model_files.VERSION == 3
-    trace = explain(ip.load(tmp_path), X)
-    assert_asks(trace, expected["queries"])
-    np.testing.assert_allclose(trace.posterior, expected["posterior"], atol=1e-5)
-
-
-@pytest.mark.parametrize("case", range(40))
-def test_random_damage_to_older_models_is_found_or_leaves_a_model_that_works(case, tmp_path):
-    rng = np.random.default_rng([3, case])
-    folder = sorted(V2.glob("*/"))[case % 4] if case % 5 else V1 / "table"
-    manifest, payload = read(folder)
-    (tmp_path / manifest["tensors"]["file"]).write_bytes(payload)
-    part = ("pursuit", "classifier", "model", "queries")[int(rng.integers(4))]
-    write(tmp_path, {**manifest, part: replace_one(rng, manifest[part] or {"none": 0})})
-    trace = attempt(tmp_path, inputs_of(folder.name, folder.parent)[1])
-    if isinstance(trace, ip.Trace):
-        assert np.isfinite(trace.posteriors).all()
-    else:
-        assert trace is None or len(str(trace)) > 20
-
-
-def test_there_are_models_of_older_versions():
-    for folder in (V1, V2):
-        assert len(list(folder.glob("*/manifest.json"))) >= 3
-        assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 40_000
-
-
 # ---- the registry ---------------------------------------------------------------------------------------------------
 
 
@@ -1007,7 +919,7 @@ class Frequencies:
         return b[parents] + np.where(yes == 1, np.log(p), np.where(yes == 0, np.log1p(-p), 0.0))
 
     def log_posterior(self, b):
-        return ip.history.Estimate.exact(b - np.logaddexp.reduce(b, axis=1)[:, None])
+        return ip.pursuit.Estimate.exact(b - np.logaddexp.reduce(b, axis=1)[:, None])
 
     def answer_distribution(self, b, query):
         p = np.exp(self.log_posterior(b).value) @ self.counts[:, query]
@@ -1023,7 +935,7 @@ class Backwards:
 
     def __call__(self, b, h, allowed):
         order = (np.arange(allowed.shape[1]) - self.start) % allowed.shape[1]
-        return ip.history.Estimate.exact(np.where(allowed, order, np.nan))
+        return ip.pursuit.Estimate.exact(np.where(allowed, order, np.nan))
 
 
 @dataclass(frozen=True)
@@ -1045,15 +957,15 @@ class AfterOdd(Rule):
 def registered(monkeypatch):
     """The parts above, registered for one test."""
     for table_ in ("_by_class", "_by_kind"):
-        monkeypatch.setattr(serialization, table_, dict(getattr(serialization, table_)))
-    serialization.register(
+        monkeypatch.setattr(registry, table_, dict(getattr(registry, table_)))
+    registry.register(
         Frequencies,
         "test.frequencies",
         lambda belief: ({"n_classes": belief.n_classes}, {"counts": belief.counts}),
         lambda spec, arrays, queries: Frequencies(arrays["counts"]),
     )
-    serialization.register(Backwards, "test.backwards")
-    serialization.register(AfterOdd, "test.after_odd")
+    registry.register(Backwards, "test.backwards")
+    registry.register(AfterOdd, "test.after_odd")
 
 
 def outside(stopping=None):
@@ -1099,8 +1011,8 @@ def test_a_class_that_refines_a_registered_one_is_not_that_one(tmp_path, saved):
 
 def test_a_kind_that_is_not_registered_at_loading_is_said(registered, tmp_path, monkeypatch):
     ip.save(outside(), tmp_path)
-    kinds = {kind: entry for kind, entry in serialization._by_kind.items() if not kind.startswith("test.")}
-    monkeypatch.setattr(serialization, "_by_kind", kinds)
+    kinds = {kind: entry for kind, entry in registry._by_kind.items() if not kind.startswith("test.")}
+    monkeypatch.setattr(registry, "_by_kind", kinds)
     with pytest.raises(ip.ModelFormatError, match=r"'test\.frequencies' is not registered"):
         ip.load(tmp_path)
 
@@ -1117,15 +1029,15 @@ def test_what_a_registered_class_refuses_is_damage(registered, tmp_path):
 
 def test_a_kind_is_the_name_of_one_class():
     with pytest.raises(ValueError, match="kind='confidence'"):
-        serialization.register(AfterOdd, "confidence")
-    serialization.register(ip.Confidence, "confidence")  # the same again does no harm
+        registry.register(AfterOdd, "confidence")
+    registry.register(ip.Confidence, "confidence")  # the same again does no harm
 
 
 def test_a_strategy_of_ones_own_comes_back_in_a_classifier(registered, tmp_path):
     class Counting:
         def build(self, sample, queries, seed):
             yes = [sample.values[sample.labels == c].mean(axis=0).clip(0.05, 0.95) for c in range(sample.n_classes)]
-            return Frequencies(np.array(yes)), ip.acquisition.LookAhead()
+            return Frequencies(np.array(yes)), ip.strategies.LookAhead()
 
     X, y = marks()
     clf = classifier(ip.queries.concepts(NAMES), Counting(), stopping=ip.MaxQueries(4))(X, y)

@@ -8,7 +8,7 @@ import pytest
 import safetensors.numpy
 
 import infopursuit as ip
-from infopursuit.models.masked import Training
+from infopursuit.models.networks.masked import Training
 from test_serialization import (
     _change,
     _drop,
@@ -152,9 +152,13 @@ def test_tensors_that_were_exchanged(change, message, saved, tmp_path):
         (("classifier", "assessment", "by_class", "auc"), 1.5, "auc"),
         (("classifier", "tuning", "candidates"), {"hybrid": "low"}, "candidates"),
         (("classifier", "tuning", "rule"), {"kind": "nonsense"}, "nonsense"),
-        (("classifier", "tuning"), {"strategy": "hybrid"}, "temperature"),
+        (("classifier", "tuning"), {"strategy": "hybrid"}, "candidates"),
         (("classifier", "max_questions"), 0, "max_questions"),
         (("classifier", "max_questions"), "many", "max_questions"),
+        (("classifier", "class_count"), [60.0], "class_count"),
+        (("classifier", "class_count"), [60.0, -1.0, 1.0], "class_count"),
+        (("classifier", "class_count"), [0, 0, 0], "class_count"),
+        (("classifier", "class_count"), ["1", "1", "1"], "class_count"),
         (("pursuit", "belief", "n_screened"), 0, "n_screened"),
         (("pursuit", "belief", "n_screened"), "all", "n_screened"),
         (("pursuit", "belief", "kind"), "exact", "model"),

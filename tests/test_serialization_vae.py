@@ -14,10 +14,11 @@ import torch
 
 import infopursuit as ip
 from benchmarks.paper_architecture import PaperArchitecture
-from infopursuit.beliefs import SMC, Langevin, particles
 from infopursuit.models import ConvArchitecture, MLPArchitecture, Training
-from infopursuit.models.autoencoder import log_evidence
-from infopursuit.models.storing import model_from_parts, model_to_parts
+from infopursuit.models.networks.autoencoder import log_evidence
+from infopursuit.models.parts import model_from_parts, model_to_parts
+from infopursuit.strategies import SMC, Langevin
+from infopursuit.strategies.generative import particles
 from test_serialization import (
     SOURCES,
     assert_same,
@@ -69,7 +70,7 @@ def pursuit_alone(X, y):
     rule = ip.Confidence(0.1, patience=2) | ip.MaxQueries(3)
     options = {"n_states": 16, "n_screened": 3, "memory_limit": 2**20, "exact_gains": False}
     model, classes = trained_by_hand(), ["a", "b", "c"]
-    return ip.Pursuit.of(model, ip.queries.concepts(NAMES), CHAINS, rule, 1, 5, classes=classes, **options)
+    return ip.generative_pursuit(model, ip.queries.concepts(NAMES), CHAINS, rule, 1, 5, classes=classes, **options)
 
 
 CONCEPTS = ip.queries.concepts(NAMES)
@@ -190,13 +191,13 @@ def test_names_of_models_and_posteriors_come_back(saved, tmp_path):
 def test_a_class_that_was_ruled_out_stays_so(saved, tmp_path):
     pursuit = saved["pursuit"][1]
     model = pursuit.model.with_class_prior([0.0, 0.25, 0.75])
-    ip.save(ip.Pursuit.of(model, pursuit.queries, FEW), tmp_path)
+    ip.save(ip.generative_pursuit(model, pursuit.queries, FEW), tmp_path)
     assert ip.load(tmp_path).model.class_prior.tolist() == [0.0, 0.25, 0.75]
 
 
 def test_a_vae_contains_no_training_examples_and_says_so(saved, tmp_path, caplog):
     folder, clf, _ = saved["concepts"]
-    with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
+    with caplog.at_level(logging.WARNING, logger="infopursuit.estimator.saving"):
         clf.save(tmp_path)
     assert not caplog.records
     manifest, payload = read(folder)
@@ -222,10 +223,10 @@ def test_what_cannot_be_saved_is_refused_and_leaves_nothing_behind(saved, tmp_pa
     other = object.__new__(Other)
     other.__dict__.update(model.__dict__)
     with pytest.raises(TypeError, match="cannot save a model of type Other; only tables, empirical models and VAEs"):
-        ip.save(ip.Pursuit.of(other, CONCEPTS, FEW), folder)
+        ip.save(ip.generative_pursuit(other, CONCEPTS, FEW), folder)
     monkeypatch.setattr(particles, "MAX_BYTES", 10_000)
     with pytest.raises(ValueError, match=r"belief=SMC.* would take"):
-        ip.save(ip.Pursuit.of(model, CONCEPTS, FEW), folder)
+        ip.save(ip.generative_pursuit(model, CONCEPTS, FEW), folder)
     assert not folder.exists()
 
 
@@ -417,7 +418,10 @@ def test_settings_that_were_exchanged(path, value, saved, tmp_path):
 
 
 def test_a_finite_model_with_a_sampler_is_damaged(tmp_path):
-    ip.save(ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])), tmp_path)
+    ip.save(
+        ip.generative_pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])),
+        tmp_path,
+    )
     manifest, payload = read(tmp_path)
     manifest["pursuit"]["belief"] |= {"kind": "smc", "seed": 0, "noisy": False}
     write(tmp_path, manifest, payload)

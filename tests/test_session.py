@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.acquisition import FixedOrder, RandomOrder
-from infopursuit.history import Estimate
-from infopursuit.novelty import NoveltyReference
+from infopursuit.calibration.novelty import NoveltyReference
+from infopursuit.pursuit.protocols import Estimate
+from infopursuit.strategies import FixedOrder, RandomOrder
 from worlds import KINDS, Given, World, random_rules, table_model, world_of
 
 
@@ -80,7 +80,7 @@ def test_a_session_takes_the_same_way_as_the_batch(seed, options):
 def test_impossible_raises_in_a_session_and_stops_a_batch():
     values = np.array([[1, 1], [1, 0], [0, 0], [0, 1]])
     probs = [np.array([[[0.0, 1.0]], [[0.0, 1.0]]]), np.array([[[0.3, 0.7]], [[0.6, 0.4]]])]
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         table_model([0.5, 0.5], np.ones((2, 1)), probs), ip.queries.concepts(["a", "b"]), stopping=ip.MaxQueries(2)
     )
     trace = pursuit.run(values)
@@ -105,7 +105,9 @@ def test_a_refused_answer_does_not_use_up_patience():
     """The rule holds at the first check; a refused answer in between must not count as a second one."""
     probs = [np.array([[[0.0, 1.0]], [[0.0, 1.0]]]), np.array([[[0.0, 1.0]], [[0.0, 1.0]]])]
     model = table_model([0.95, 0.05], np.ones((2, 1)), probs)
-    session = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.1), patience=2).session()
+    session = ip.generative_pursuit(
+        model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.1), patience=2
+    ).session()
     for _ in range(3):
         with pytest.raises(ip.ImpossibleAnswer):
             session.answer("no")
@@ -174,7 +176,9 @@ def test_a_skip_is_a_step_that_teaches_nothing():
 def test_a_skip_leaves_patience_unchanged():
     """Confidence held once before the skip; the skip is no second check, the next answer is."""
     model = ip.models.TableModel([0.9, 0.1], None, [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b", "c"]), stopping=ip.Confidence(0.2), patience=1)
+    pursuit = ip.generative_pursuit(
+        model, ip.queries.concepts(["a", "b", "c"]), stopping=ip.Confidence(0.2), patience=1
+    )
     session = pursuit.session()
     session.skip()
     assert session.stop_reason is None
@@ -240,7 +244,7 @@ def test_a_session_may_begin_with_a_history():
 
 def full_pursuit():
     model, queries = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]]), ip.queries.concepts(["a", "b"])
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         model,
         queries,
         stopping=ip.Confidence(0.2) | ip.MaxQueries(2),

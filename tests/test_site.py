@@ -13,12 +13,12 @@ from outside import moved
 
 PUBLIC = [
     "infopursuit",
-    "infopursuit.acquisition",
-    "infopursuit.beliefs",
-    "infopursuit.inspection",
-    "infopursuit.jobs",
+    "infopursuit.strategies",
+    "infopursuit.strategies",
+    "infopursuit.evaluation.inspection",
+    "infopursuit.app.jobs",
     "infopursuit.models",
-    "infopursuit.plots",
+    "infopursuit.presentation.plots",
     "infopursuit.queries",
     "infopursuit.testing",
 ]

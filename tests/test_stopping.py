@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.serialization import decode, encode
-from infopursuit.stopping import AllOf, AnyOf, Check, Watch, check_rules
+from infopursuit.pursuit.stopping import AllOf, AnyOf, Check, Watch, check_rules
+from infopursuit.saving.registry import decode, encode
 
 
 def check(posterior, gain=0.0, n_asked=0):
@@ -127,7 +127,9 @@ def test_and_within_or_and_or_within_and():
 
 def test_a_pursuit_with_and_asks_a_minimum_of_queries():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9] * 4, [0.1] * 4])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(list("abcd")), stopping=ip.Confidence(0.2) & ip.MaxQueries(3))
+    pursuit = ip.generative_pursuit(
+        model, ip.queries.concepts(list("abcd")), stopping=ip.Confidence(0.2) & ip.MaxQueries(3)
+    )
     trace = pursuit.run([[1, 1, 1, 1], [1, 0, 1, 0]])
     assert trace.length.tolist() == [3, 3]
     assert trace.stop_reason.tolist() == [f"{CONFIDENCE} and {BUDGET}"] * 2
@@ -209,19 +211,19 @@ def test_what_makes_no_sense_is_refused(make, named):
 def test_a_pursuit_refuses_what_makes_no_sense(options):
     model, queries = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])
     with pytest.raises(ValueError, match=next(iter(options))):
-        ip.Pursuit.of(model, queries, **options)
+        ip.generative_pursuit(model, queries, **options)
 
 
 def test_a_pursuit_refuses_what_is_no_rule_model_or_query_set():
     model, queries = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])
     with pytest.raises(TypeError, match="stopping"):
-        ip.Pursuit.of(model, queries, stopping=0.01)
+        ip.generative_pursuit(model, queries, stopping=0.01)
     with pytest.raises(TypeError, match="model"):
-        ip.Pursuit.of(queries, queries)
+        ip.generative_pursuit(queries, queries)
     with pytest.raises(TypeError, match="queries"):
-        ip.Pursuit.of(model, model)
+        ip.generative_pursuit(model, model)
     with pytest.raises(ValueError, match="2 variables"):
-        ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]))
+        ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]))
 
 
 @pytest.mark.parametrize(
@@ -244,14 +246,14 @@ def test_a_pursuit_refuses_what_is_no_rule_model_or_query_set():
 )
 def test_the_constructor_names_the_argument_that_it_refuses(argument, value):
     model, queries = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])
-    pursuit = ip.Pursuit.of(model, queries)
+    pursuit = ip.generative_pursuit(model, queries)
     with pytest.raises((TypeError, ValueError), match=argument):
         replace(pursuit, **{argument: value})
 
 
 def test_checked_before_the_first_question():
     model = ip.models.TableModel([0.995, 0.005], None, [[0.9], [0.1]])
-    trace = ip.Pursuit.of(model, ip.queries.concepts(["a"])).run([[1], [0]])
+    trace = ip.generative_pursuit(model, ip.queries.concepts(["a"])).run([[1], [0]])
     assert trace.length.tolist() == trace.settled_at.tolist() == [0, 0]
     assert trace.stop_reason.tolist() == ["confidence"] * 2
     assert trace.queries.shape == (2, 0)

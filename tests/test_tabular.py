@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.tabular import read_facts
+from infopursuit.estimator.tables import read_facts
 
 ANIMALS = pd.DataFrame(
     {

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from infopursuit.terminal import Terminal, beside, has_blocks, has_colour, paint, seen_width, table
+from infopursuit.support.terminal import Terminal, beside, has_blocks, has_colour, paint, seen_width, table
 from isolated import run_alone
 
 
@@ -40,7 +40,7 @@ def test_paragraphs_and_headings_fit_the_width():
 
 
 def test_the_width_is_that_of_the_terminal():
-    code = "from infopursuit.terminal import Terminal; print(Terminal().width)"
+    code = "from infopursuit.support.terminal import Terminal; print(Terminal().width)"
     assert run_alone(code, environment={"COLUMNS": "91"}) == "91\n"
 
 

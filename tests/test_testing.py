@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.history import Estimate
 from infopursuit.models.finite import FiniteModel
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.testing import check_acquisition, check_belief, check_model, check_queries, check_strategy
 from worlds import Given, random_world
 
@@ -17,7 +17,7 @@ INPUTS = WORLD.inputs(np.random.default_rng(0), 6)
 
 
 def exact():
-    return ip.beliefs.Exact(MODEL, QUERIES)
+    return ip.strategies.Exact(MODEL, QUERIES)
 
 
 # ---- beliefs --------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Broken:
 
 @pytest.mark.parametrize(
     "acquisition",
-    [ip.acquisition.MutualInformation(), ip.acquisition.LookAhead(), ip.acquisition.RandomOrder(3), Broken()],
+    [ip.strategies.MutualInformation(), ip.strategies.LookAhead(), ip.strategies.RandomOrder(3), Broken()],
     ids=lambda each: type(each).__name__,
 )
 def test_acquisition_functions_that_are_right_pass(acquisition):
@@ -324,7 +324,7 @@ def pursuit(acquisition=None, belief=None):
     return ip.Pursuit(
         QUERIES,
         belief or exact(),
-        acquisition or ip.acquisition.MutualInformation(),
+        acquisition or ip.strategies.MutualInformation(),
         ip.Confidence(0.1) | ip.MaxQueries(3),
     )
 
@@ -364,7 +364,7 @@ class Crowd:
 
 def test_strategies_that_are_right_pass():
     check_strategy(pursuit(), INPUTS)
-    check_strategy(pursuit(ip.acquisition.LookAhead()), INPUTS[:3])
+    check_strategy(pursuit(ip.strategies.LookAhead()), INPUTS[:3])
 
 
 @pytest.mark.parametrize("acquisition", [Remembers, Crowd])
@@ -376,11 +376,11 @@ def test_a_strategy_that_is_no_function_of_the_history_is_found_out(acquisition)
 def test_a_strategy_that_peeks_is_found_out():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5, 0.5], [0.1, 0.5, 0.5]])
     queries = Peeks(["a", "b", "c"], [2] * 3, [[0], [1], [2]])
-    one = ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(1))
+    one = ip.generative_pursuit(model, queries, stopping=ip.MaxQueries(1))
     with pytest.raises(AssertionError, match="what was not asked matters"):
         check_strategy(one, np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1]]))
 
 
 def test_a_posterior_that_depends_on_the_batch_is_found_out_in_a_strategy():
     with pytest.raises(AssertionError, match=r"posteriors of input|alone it is another|replayed"):
-        check_strategy(pursuit(ip.acquisition.RandomOrder(), OfTheBatch()), INPUTS)
+        check_strategy(pursuit(ip.strategies.RandomOrder(), OfTheBatch()), INPUTS)

@@ -8,10 +8,11 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from infopursuit import MaxQueries, Pursuit
+from infopursuit import MaxQueries
 from infopursuit.models import Blur, EmpiricalModel
 from infopursuit.queries import patches
-from infopursuit.threads import SHORT, n_threads, side_by_side, single_threaded, thread_limit
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.support.threads import SHORT, n_threads, side_by_side, single_threaded, thread_limit
 
 
 def blas_threads():
@@ -105,7 +106,7 @@ def test_traces_are_the_same_on_one_thread_and_on_two():
     def run(n):
         options = {"exact_gains": False, "n_states": 40, "n_screened": 5}
         with thread_limit(n):
-            return Pursuit.of(model, queries, stopping=MaxQueries(3), **options).run(images)
+            return generative_pursuit(model, queries, stopping=MaxQueries(3), **options).run(images)
 
     on_two, on_one = run(2), run(1)
     np.testing.assert_array_equal(on_two.queries, on_one.queries)

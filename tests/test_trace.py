@@ -19,9 +19,9 @@ def trace():
     probs = [rng.dirichlet(np.ones(s) / 2, size=(3, 2)) for s in (2, 2, 3)]
     world = World(np.array([0.5, 0.3, 0.2]), np.full((3, 2), 0.5), probs, queries)
     values = np.array([[0, 0, 0], [1, 1, 2], [0, 1, 1], [-1, 1, -1], [-1, -1, -1], [1, 0, 0]])
-    return ip.Pursuit.of(world.model, queries, stopping=ip.Confidence(0.3), classes=["ant", "bee", "cat"]).run_values(
-        values
-    )
+    return ip.generative_pursuit(
+        world.model, queries, stopping=ip.Confidence(0.3), classes=["ant", "bee", "cat"]
+    ).run_values(values)
 
 
 def test_shapes_and_padding(trace):
@@ -101,7 +101,9 @@ def test_items_say_what_the_arrays_say(trace):
 def test_repr(trace):
     assert repr(trace).startswith("<Trace of 6 inputs: ")
     assert "0 inputs" in repr(
-        ip.Pursuit.of(ip.models.TableModel([1.0], None, [[0.5]]), ip.queries.concepts(["a"])).run(np.zeros((0, 1)))
+        ip.generative_pursuit(ip.models.TableModel([1.0], None, [[0.5]]), ip.queries.concepts(["a"])).run(
+            np.zeros((0, 1))
+        )
     )
 
 
@@ -121,7 +123,7 @@ def test_many_steps_grow_the_trace():
     p = np.full((2, n), 0.5)
     p[:, 0] = 0.999, 0.001
     model = ip.models.TableModel([0.5, 0.5], None, p)
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         model, ip.queries.concepts([f"q{i}" for i in range(n)]), stopping=ip.Confidence(0.01) | ip.MaxQueries(35)
     )
     values = np.zeros((3, n))
@@ -192,7 +194,7 @@ def test_numbers_and_costs_are_told():
 
 
 def test_nothing_asked_gives_tables_without_rows(trace):
-    empty = ip.Pursuit.of(
+    empty = ip.generative_pursuit(
         ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"]), stopping=ip.MaxQueries(0)
     )
     assert len(empty.run([[1.0]]).to_frame()) == empty.run([[1.0]]).to_arrow().num_rows == 0

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.calibration import HeldOutRuns
+from infopursuit.calibration.held_out import held_out_rows
+from infopursuit.calibration.temperature import HeldOutRuns
+from infopursuit.estimator.tuning import choose_rule, permutation_test, rule_outcomes, tune
 from infopursuit.models import Sample
-from infopursuit.tuning import choose_rule, held_out_rows, permutation_test, rule_outcomes, tune
-from infopursuit.types import Variables
+from infopursuit.support.types import Variables
 
 LEVELS = np.array([0.5, 0.7, 0.9, 0.9, 0.9])
 """What the answers tell about the class after 0, 1, ... questions: nothing new after the second."""

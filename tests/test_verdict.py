@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import infopursuit as ip
-from infopursuit import case, messages
-from infopursuit.explanation import Explanation, ExplanationStep
-from infopursuit.verdict import RARE_ODDS, rare_class, say_verdict
+from infopursuit import case
+from infopursuit.presentation.verdict import RARE_ODDS, rare_class, say_verdict
+from infopursuit.pursuit.explanation import Explanation, ExplanationStep
+from infopursuit.support import messages
 
 ENGLISH = messages.load("en")
 
@@ -137,7 +138,7 @@ def test_names_with_capitals_of_their_own_stay_as_they_are():
 def test_what_is_known_beforehand_is_compared_with_all_cases():
     model = ip.models.TableModel([0.99, 0.01], None, [[0.05, 0.5], [0.9, 0.5]])
     asked = ip.queries.concepts(["leaks", "is old"])
-    pursuit = ip.Pursuit.of(model, asked, classes=["sound", "broken"], stopping=ip.MaxQueries(1))
+    pursuit = ip.generative_pursuit(model, asked, classes=["sound", "broken"], stopping=ip.MaxQueries(1))
     session = pursuit.session(known={"leaks": "yes"})
     np.testing.assert_allclose(session.explanation.base_rates, [0.99, 0.01])
     text = case.summary(session.explanation, asked)

@@ -68,8 +68,8 @@ def test_the_default_strategy_needs_none_of_them(tmp_path):
         TABLE
         + """
 from functools import partial
-from infopursuit import estimator
-from infopursuit.models.masked import Training
+from infopursuit.estimator import classifier as estimator
+from infopursuit.models.networks.masked import Training
 
 estimator.Hybrid = partial(ip.Hybrid, n_members=2, training=Training(max_steps=500))
 clf = ip.InformationPursuitClassifier().fit(X, y)
@@ -106,8 +106,6 @@ while session.question is not None:
 np.testing.assert_allclose(session.posterior.sum(), 1)
 check_belief(clf.pursuit_.belief, clf.queries_)
 check_strategy(clf.pursuit_, X[:4])
-assert ip.lint(clf.queries_, X, y) is not None
-assert clf.drift(X) is not None
 print("done")
 """,
         tmp_path,
@@ -142,8 +140,8 @@ def test_a_model_is_served(tmp_path):
 import warnings
 with warnings.catch_warnings(action="ignore"):  # of a library about another library
     from fastapi.testclient import TestClient
-from infopursuit.server.app import create_app
-from infopursuit.server.registry import load_models
+from infopursuit.app.server.app import create_app
+from infopursuit.app.server.registry import load_models
 
 ip.save(clf, "model")
 with TestClient(create_app(load_models(["table=model"]))) as client:
@@ -168,7 +166,7 @@ except ImportError as error:
     assert "infopursuit[networks]" in run(code, tmp_path)
 
 
-@pytest.mark.parametrize("call", ['ip.InformationPursuitClassifier(strategy="vae").fit(X, y)', "ip.beliefs.SMC"])
+@pytest.mark.parametrize("call", ['ip.InformationPursuitClassifier(strategy="vae").fit(X, y)', "ip.strategies.SMC"])
 def test_a_strategy_that_needs_torch_says_so_too(call, tmp_path):
     assert "infopursuit[networks]" in run(
         TABLE + f"try:\n    {call}\nexcept ImportError as error:\n    print(error)\n", tmp_path

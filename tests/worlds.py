@@ -48,7 +48,7 @@ class World:
         return [table.shape[2] for table in self.probs]
 
     def pursuit(self, rules=(("confidence", 0.0, None),), patience=0, **options):
-        return ip.Pursuit.of(self.model, self.queries, stopping=rule_of(rules), patience=patience, **options)
+        return ip.generative_pursuit(self.model, self.queries, stopping=rule_of(rules), patience=patience, **options)
 
     def inputs(self, rng, n, *, unknown=0.0):
         """(n, A) values: half drawn from the model, half from anywhere, so that some are impossible; some not known."""

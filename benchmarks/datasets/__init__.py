@@ -20,7 +20,7 @@ from benchmarks.datasets.grouped import GroupedDataset
 from benchmarks.datasets.images import fashion_mnist, kmnist, mnist
 from benchmarks.datasets.news import clean_headline, huffpost
 from benchmarks.datasets.small_tables import diseases, zoo
-from infopursuit.datasets import Dataset, breast_cancer, digits, fold_numbers
+from infopursuit.app.datasets import Dataset, breast_cancer, digits, fold_numbers
 
 __all__ = [
     "NAMES",

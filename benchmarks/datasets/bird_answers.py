@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from benchmarks.datasets.files import data_folder
-from infopursuit.history import BoolArray
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.pursuit.histories import BoolArray
+from infopursuit.support.types import FloatArray, IntArray
 
 N_FOLDS, SEED = 5, 0
 WEIGHT = np.array([0.0, 0.0, 1.0, 2.0, 3.0])

@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.datasets.files import check_array, data_folder, find_file, not_found, read_lines, read_names
 from benchmarks.datasets.grouped import GroupedDataset
-from infopursuit.datasets.dataset import parts
-from infopursuit.datasets.tables import read_arrays
+from infopursuit.app.datasets.dataset import parts
+from infopursuit.estimator.table_files import read_arrays
 
 ANSWERS = "image_attribute_labels.txt"
 TABLE = "class_attribute_labels_continuous.txt"

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from benchmarks.datasets.birds import ANSWERS, TEXTS
-from infopursuit.files import write_atomically
-from infopursuit.progress import Progress
+from infopursuit.support.files import write_atomically
+from infopursuit.support.progress import Progress
 
 
 @dataclass(frozen=True)

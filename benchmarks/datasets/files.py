@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infopursuit.datasets import tables
+from infopursuit.estimator import table_files as tables
 
 VARIABLE = "INFOPURSUIT_DATA"
 """The environment variable that names the data folder."""

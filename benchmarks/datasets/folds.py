@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from infopursuit.datasets.dataset import Dataset, fold_numbers, parts
+from infopursuit.app.datasets.dataset import Dataset, fold_numbers, parts
 
 
 def folds(data: Dataset, n: int = 5, *, seed: int = 0) -> Iterator[Dataset]:
@@ -16,7 +16,7 @@ def folds(data: Dataset, n: int = 5, *, seed: int = 0) -> Iterator[Dataset]:
     Both parts are put together first; where there is an official split, results on folds cannot be compared with
     published ones. The same data, n and seed give the same folds, whoever asks.
 
-    >>> from infopursuit.datasets import breast_cancer
+    >>> from infopursuit.app.datasets import breast_cancer
     >>> next(folds(breast_cancer()))
     <breast_cancer: 455 inputs of 30 to learn from, 114 to test on, 2 classes>
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.datasets.dataset import Dataset, refuse
+from infopursuit.app.datasets.dataset import Dataset, refuse
 
 
 @dataclass(frozen=True, eq=False, repr=False)

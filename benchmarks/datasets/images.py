@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasets.files import check_array, data_folder, find_file, not_found, read_bytes, read_names
-from infopursuit.datasets.dataset import Dataset
-from infopursuit.datasets.tables import read_arrays
+from infopursuit.app.datasets.dataset import Dataset
+from infopursuit.estimator.table_files import read_arrays
 
 KEYS = ("x_train", "y_train", "x_test", "y_test")
 DIGITS = tuple("0123456789")

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.datasets.files import data_folder, find_file, not_found, read_lines
 from benchmarks.datasets.grouped import GroupedDataset
-from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, parts
+from infopursuit.app.datasets.dataset import SPLIT_SEED, fold_numbers, parts
 from infopursuit.models.folds import number_keys
 
 TOPICS = (

@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks.datasets.files import check_array, data_folder, find_file, not_found, read_lines, read_names
 from benchmarks.datasets.grouped import GroupedDataset
-from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, parts
-from infopursuit.datasets.tables import read_arrays
+from infopursuit.app.datasets.dataset import SPLIT_SEED, fold_numbers, parts
+from infopursuit.estimator.table_files import read_arrays
 from infopursuit.models.folds import number_keys
 
 TRAITS = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasets.files import find_file, not_found, read_lines
-from infopursuit.datasets.dataset import Dataset
+from infopursuit.app.datasets.dataset import Dataset
 
 NAMES = {
     "r8": "Reuters-21578, texts of one label, eight classes; stop words and numbers were removed",

@@ -26,14 +26,15 @@ from benchmarks import environment
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table, update_page
 from benchmarks.program import add_out, positive, run_program, say
-from infopursuit.engine import Pursuit
-from infopursuit.model_card import write_model_card
-from infopursuit.model_files import CARD, LOCK
+from infopursuit.estimator.card import write_model_card
+from infopursuit.estimator.storage import load, save
 from infopursuit.models import Sample, empirical
 from infopursuit.models.empirical import EmpiricalModel, Flip
 from infopursuit.models.table import TableModel
+from infopursuit.pursuit.loop import Pursuit
 from infopursuit.queries import concepts
-from infopursuit.serialization import load, save
+from infopursuit.saving.files import CARD, LOCK
+from infopursuit.strategies.generative.build import generative_pursuit
 
 NAME = "concurrent-saves"
 COMMAND = "python -m benchmarks.hardening.concurrent_saves"
@@ -57,11 +58,11 @@ def build_model(seed: int, kind: str = TABLE) -> Pursuit[TableModel] | Pursuit[E
     classes = [f"a{seed}", f"b{seed}", f"c{seed}"]
     if kind == TABLE:
         table = TableModel([0.5, 0.3, 0.2], None, generator.uniform(0.05, 0.95, (3, 6)))
-        return Pursuit.of(table, queries, classes=classes)
+        return generative_pursuit(table, queries, classes=classes)
 
     values = generator.integers(2, size=(12, 6))
     sample = Sample.of(queries.variables, queries.observe(values), np.arange(12) % 3)
-    return Pursuit.of(empirical(Flip((0.1,))).fit(sample), queries, classes=classes)
+    return generative_pursuit(empirical(Flip((0.1,))).fit(sample), queries, classes=classes)
 
 
 def seed_of(pursuit: Pursuit[TableModel] | Pursuit[EmpiricalModel]) -> int:
@@ -127,7 +128,7 @@ def savers(n: int = 2) -> Iterator[list[Saver]]:
 
 def run_saver() -> int:
     """Save the models that the lines of standard input name."""
-    import infopursuit.estimator  # noqa: F401, it is needed by the first save
+    import infopursuit.estimator.classifier  # noqa: F401, it is needed by the first save
 
     say("saved")
     for line in sys.stdin:
@@ -252,7 +253,7 @@ def _watched(saver: Saver) -> Iterator[Callable[[], bool]]:
 
 def measure(n_pairs: int, n_loads: int, report: Callable[[str], None]) -> dict[str, object]:
     """Measure all pairs of saves and all loads."""
-    from infopursuit.server.registry import load_folder
+    from infopursuit.app.server.registry import load_folder
 
     begin = time.perf_counter()
     n_each = -(-n_pairs // len(OFFSETS_MS))
@@ -292,7 +293,7 @@ def measure(n_pairs: int, n_loads: int, report: Callable[[str], None]) -> dict[s
 def run(args: argparse.Namespace) -> int:
     """Measure, print, write."""
     # Each save of an empirical model warns that it contains training data.
-    logging.getLogger("infopursuit.serialization").setLevel(logging.ERROR)
+    logging.getLogger("infopursuit.estimator.saving").setLevel(logging.ERROR)
     if args.saver:
         return run_saver()
 

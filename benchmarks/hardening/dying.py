@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> int:
         from benchmarks.reproduce import main as reproduce
 
         return reproduce(command[1:])
-    from infopursuit.cli import main as run
+    from infopursuit.app.cli import main as run
 
     return run(command)
 

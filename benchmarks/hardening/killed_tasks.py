@@ -14,13 +14,13 @@ import numpy as np
 
 from benchmarks.vae_files import save_vae
 from infopursuit import datasets, queries
-from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.files import write_atomically
-from infopursuit.models.architectures import MLPArchitecture
-from infopursuit.models.autoencoder import VAE
-from infopursuit.models.training import Training, train
-from infopursuit.serialization import load, save
-from infopursuit.stopping import Confidence
+from infopursuit.estimator.classifier import InformationPursuitClassifier
+from infopursuit.estimator.storage import load, save
+from infopursuit.models.networks.architectures import MLPArchitecture
+from infopursuit.models.networks.autoencoder import VAE
+from infopursuit.models.networks.training import Training, train
+from infopursuit.pursuit.stopping import Confidence
+from infopursuit.support.files import write_atomically
 
 TIMES = ("machine", "seconds", "when", "took")
 """Entries of results that tell when and where, and may differ."""

@@ -17,7 +17,7 @@ from benchmarks import environment
 from benchmarks.hardening.dying import MOMENTS
 from benchmarks.hardening.killed_tasks import TASKS, Task, prepare
 from benchmarks.machine import write_result
-from infopursuit.serialization import load, save
+from infopursuit.estimator.storage import load, save
 
 MAX_WRITES = 6
 """A process that kills itself does so at one of its first so many files."""

@@ -46,7 +46,7 @@ INSTEAD: dict[str, tuple[Any, ...]] = {
     "the name of a class": (
         "os.system",
         "builtins.eval",
-        "infopursuit.models.autoencoder.VAE",
+        "infopursuit.models.networks.autoencoder.VAE",
         "__import__('os')",
         "object",
     ),
@@ -128,7 +128,7 @@ def list_longer_or_shorter(folder: ModelFolder, chance: Chance) -> None:
 
 def newer_version(folder: ModelFolder, chance: Chance) -> None:
     """A format that is newer, older, older than all, or no number."""
-    version = (1, 2, 4, 99, 2**63, 0, -1, 1.5, "3", None, [3])[int(chance.integers(11))]
+    version = (1, 3, 5, 99, 2**63, 0, -1, 1.5, "3", None, [3])[int(chance.integers(11))]
     _write(folder, {**folder.manifest(), "version": version})
 
 
@@ -136,7 +136,10 @@ def other_format(folder: ModelFolder, chance: Chance) -> None:
     """A file of another program."""
     _write(
         folder,
-        {**folder.manifest(), "format": str(chance.choice(["", "other", "infopursuit.trace", "INFOPURSUIT.MODEL"]))},
+        {
+            **folder.manifest(),
+            "format": str(chance.choice(["", "other", "infopursuit.pursuit.trace", "INFOPURSUIT.MODEL"])),
+        },
     )
 
 

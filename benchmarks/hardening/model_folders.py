@@ -15,7 +15,7 @@ from benchmarks.hardening.models import MODELS, write_models
 from benchmarks.hardening.trial import ANOTHER, REFUSED, SAME, WRONG
 from benchmarks.hardening.watched import Child
 from benchmarks.machine import write_result
-from infopursuit.progress import Progress
+from infopursuit.support.progress import Progress
 
 NAME = "hostile-models"
 OUTCOMES = (REFUSED, SAME, ANOTHER, WRONG)

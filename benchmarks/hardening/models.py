@@ -14,21 +14,22 @@ from typing import Any
 import numpy as np
 
 from infopursuit import queries as asked
-from infopursuit.beliefs import SMC, Langevin
-from infopursuit.calibration import TemperatureScaling
-from infopursuit.costs import Constraints, Costs
-from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.calibration.novelty import NoveltyReference
+from infopursuit.calibration.temperature import TemperatureScaling
+from infopursuit.estimator.classifier import InformationPursuitClassifier
+from infopursuit.estimator.storage import save
 from infopursuit.models import MLPArchitecture, empirical, latent_classes, naive_bayes
-from infopursuit.models.architectures import ConvArchitecture
-from infopursuit.models.autoencoder import VAE
 from infopursuit.models.empirical import Blur, Flip
+from infopursuit.models.networks.architectures import ConvArchitecture
+from infopursuit.models.networks.autoencoder import VAE
 from infopursuit.models.table import TableModel
-from infopursuit.noise import AnswerNoise
-from infopursuit.novelty import NoveltyReference
+from infopursuit.pursuit.costs import Constraints, Costs
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.noise import AnswerNoise
+from infopursuit.pursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
 from infopursuit.queries.wording import Wording, reword
-from infopursuit.serialization import save
-from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
+from infopursuit.strategies import SMC, Langevin
+from infopursuit.strategies.generative.build import generative_pursuit
 
 NAMES = [f"mark {i}" for i in range(6)]
 
@@ -91,7 +92,7 @@ def _concepts() -> Small:
     queries = reword(asked.concepts(NAMES), {"mark 1": Wording("Hat es Fell?", {"no": "nein", "yes": "ja"})})
     model = TableModel([0.5, 0.3, 0.2], [[0.5, 0.5]] * 3, chance.uniform(0.05, 0.95, (3, 2, 6)))
     constraints = Constraints({"mark 2": ("mark 0", "yes"), "mark 4": "mark 3"}, ["mark 5"])
-    pursuit = Pursuit.of(
+    pursuit = generative_pursuit(
         model,
         queries,
         stopping=Confidence(0.05, patience=1) | MaxQueries(5) | MaxCost(9.0),
@@ -150,7 +151,7 @@ def _vae() -> Small:
     queries = asked.concepts(NAMES)
     model = VAE((2,) * 6, [0.2, 0.3, 0.5], MLPArchitecture((8, 4)), 2, seed=1)
     sampler = SMC(n_draws=40, n_own=8, n_moves=2)
-    return Small(Pursuit.of(model, queries, sampler, Confidence(0.05) | MaxQueries(4)), _marks(6)[0])
+    return Small(generative_pursuit(model, queries, sampler, Confidence(0.05) | MaxQueries(4)), _marks(6)[0])
 
 
 def _chains() -> Small:
@@ -158,7 +159,7 @@ def _chains() -> Small:
     queries = asked.patches((5, 6), size=2)
     model = VAE(queries.variables.sizes, [0.5, 0.5], ConvArchitecture((5, 6), (4, 4), 8), 2)
     sampler = Langevin(n_chains=4, n_steps=2, burn_in=1)
-    return Small(Pursuit.of(model, queries, sampler, MaxQueries(2), n_screened=4), X[:2])
+    return Small(generative_pursuit(model, queries, sampler, MaxQueries(2), n_screened=4), X[:2])
 
 
 MODELS: dict[str, Callable[[], Small]] = {
@@ -175,7 +176,7 @@ MODELS: dict[str, Callable[[], Small]] = {
 
 def write_models(folder: Path) -> None:
     """Save one of each under its name, without a word about training data: these are made up."""
-    logger = logging.getLogger("infopursuit.serialization")
+    logger = logging.getLogger("infopursuit.estimator.saving")
     before, logger.disabled = logger.disabled, True
     try:
         for name, make in MODELS.items():

@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.jobs import counted, prepare, while_working
 from benchmarks.machine import write_result
-from infopursuit.jobs.engines import Engine
-from infopursuit.jobs.job import explain
+from infopursuit.app.jobs.engines import Engine
+from infopursuit.app.jobs.job import explain
 
 TOLERANCE = 1e-9
 N_PARTS = 30

@@ -20,13 +20,13 @@ import numpy as np
 
 from benchmarks.hardening.limits import MAX_MESSAGE, forget_peak, limit_memory, resident
 from benchmarks.hardening.models import MODELS, Small
-from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.explanation import Explanation
-from infopursuit.serialization import load, save
-from infopursuit.session import Session
-from infopursuit.trace import Trace
-from infopursuit.types import ImpossibleAnswer, ModelFormatError, Query
+from infopursuit.estimator.classifier import InformationPursuitClassifier
+from infopursuit.estimator.storage import load, save
+from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.session import Session
+from infopursuit.pursuit.trace import Trace
+from infopursuit.support.types import ImpossibleAnswer, ModelFormatError, Query
 
 REFUSED, SAME, ANOTHER, WRONG = "clear error", "as the original", "another valid model", "wrong"
 """What came of an altered folder. Another valid model is possible only where the checksums were computed again."""

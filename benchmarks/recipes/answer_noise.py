@@ -16,13 +16,14 @@ import numpy as np
 
 from benchmarks.datasets import folds, load
 from benchmarks.experiment import Experiment
-from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.app.shipped import load_animals, read_animals
+from infopursuit.estimator.classifier import InformationPursuitClassifier
 from infopursuit.evaluation.measures import accuracy_interval, stops_at
-from infopursuit.noise import AnswerNoise, NoisyAnnotator
-from infopursuit.shipped import load_animals, read_animals
-from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.types import IntArray
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.noise import AnswerNoise, NoisyAnnotator
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.support.types import IntArray
 
 ERRORS = 0.1
 """The share of answers that are wrong."""
@@ -82,7 +83,7 @@ def _one(table: Table, errors: Errors, experiment: Experiment) -> dict[str, Any]
     for n, (pursuit, values, labels) in enumerate(_tasks(table, experiment.seed)):
         strict = Confidence(EPSILONS[-1]) | MaxQueries(table.most)
         plain = replace(pursuit, stopping=strict)
-        weighing = Pursuit.of(
+        weighing = generative_pursuit(
             pursuit.model,
             pursuit.queries,
             stopping=strict,

@@ -14,7 +14,7 @@ from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.recipes.images import VAE, network_of, pursuit_part
 from benchmarks.sufficiency import posteriors_after
 from infopursuit.evaluation.measures import counted
-from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
 
 
 @dataclass(frozen=True)

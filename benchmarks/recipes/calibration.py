@@ -26,14 +26,15 @@ from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksu
 from benchmarks.recipes.word_models import LOG_ODDS
 from benchmarks.splits import before_and_after, halves, many_splits, one_split
 from infopursuit import queries
-from infopursuit.calibration import HeldOutRuns, TemperatureScaling
-from infopursuit.engine import Pursuit
-from infopursuit.files import write_atomically
+from infopursuit.calibration.temperature import HeldOutRuns, TemperatureScaling
 from infopursuit.models.learning import naive_bayes
 from infopursuit.models.sample import Sample
-from infopursuit.plots import calibration
-from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.types import IntArray
+from infopursuit.presentation.plots import calibration
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.support.files import write_atomically
+from infopursuit.support.types import IntArray
 
 DELTA = 0.05
 N_SPLITS, N_TRIED = 100, 10
@@ -280,7 +281,7 @@ class _Task:
         folds = huffpost._folds(datasets.load("huffpost"), huffpost.Settings(), self.experiment)
         found = next(each for each in folds if each.number == fold + 1)
         model = LOG_ODDS.fit(found.sample(), 0.7, 1.0)
-        return Pursuit.of(model, found.query_set), found.values_test, found.labels_test
+        return generative_pursuit(model, found.query_set), found.values_test, found.labels_test
 
     def _digit_rows(self) -> tuple[IntArray, IntArray]:
         order = np.random.default_rng(self.experiment.seed).permutation(len(load_digits().target))
@@ -294,7 +295,7 @@ class _Task:
         values = query_set.observe(data.images)
         model = naive_bayes().fit(Sample.of(query_set.variables, values[learn], data.target[learn]))
         test = test[: self.experiment.n_inputs]
-        return Pursuit.of(model, query_set), values[test], data.target[test]
+        return generative_pursuit(model, query_set), values[test], data.target[test]
 
 
 def _folds(experiment: Experiment) -> list[Any]:

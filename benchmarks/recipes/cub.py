@@ -24,15 +24,15 @@ from benchmarks.paired import paired
 from benchmarks.recipes.shrinkage import RANKS, Shrinkage, drawn_towards, expected
 from benchmarks.recipes.walks import RULES, Walks, walk
 from infopursuit import plots, queries
-from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point, Row, counted
 from infopursuit.models.empirical import Flip
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
 from infopursuit.queries import QuerySet
-from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.types import IntArray
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.support.types import IntArray
 
 HELD_OUT = 0.2
 """Share of the training images on which everything is chosen: 6 of the 30 of a species."""
@@ -199,7 +199,7 @@ def _choose_rule(experiment: Experiment, answers: Answers, chosen: dict[str, Any
 
 def _walk(experiment: Experiment, model: TableModel, answers: Answers, values: IntArray, labels: IntArray) -> Walks:
     stopping = Confidence(SUREST) | MaxQueries(MOST)
-    pursuit = Pursuit.of(model, answers.query_set, stopping=stopping, seed=experiment.seed)
+    pursuit = generative_pursuit(model, answers.query_set, stopping=stopping, seed=experiment.seed)
     return walk(pursuit, values, labels, MOST, progress=experiment.progress)
 
 
@@ -303,7 +303,7 @@ def _empirical(
     some, rule, name = _some(experiment, answers, SLOW_INPUTS), stopping["rule"], "every image a state"
     values, labels = answers.test[some], answers.test_labels[some]
     model = empirical(Flip((chosen["flip"],))).fit(answers.sample())
-    pursuit = Pursuit.of(model, answers.query_set, stopping=Confidence(SUREST) | MaxQueries(MOST))
+    pursuit = generative_pursuit(model, answers.query_set, stopping=Confidence(SUREST) | MaxQueries(MOST))
     begin = time.perf_counter()
     walks = walk(pursuit, values, labels, MOST, progress=experiment.progress)
     seconds = time.perf_counter() - begin
@@ -357,7 +357,7 @@ def _examples(
     model = Shrinkage(chosen["shrinkage"]).fit(answers.sample())
     some = _some(experiment, answers, 40)
     rule = Confidence(min(stopping["epsilon"], 0.5)) | MaxQueries(MOST)
-    pursuit = Pursuit.of(model, answers.query_set, stopping=rule, classes=names)
+    pursuit = generative_pursuit(model, answers.query_set, stopping=rule, classes=names)
     trace, truth = pursuit.run_values(answers.test[some]), names[answers.test_labels[some]]
     figures = []
     for word, wanted in (("right", True), ("wrong", False)):

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.table import TableModel
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.pursuit.histories import BoolArray, Histories
+from infopursuit.pursuit.protocols import Estimate
+from infopursuit.support.types import FloatArray, IntArray
 
 AT_A_TIME = 500
 """Rows whose utilities are computed together."""

@@ -23,11 +23,11 @@ from benchmarks.recipes.huffpost_tables import PAPER_GAIN, differences, draw, re
 from benchmarks.recipes.presence_network import fit_presence_network
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, Family, all_answers, in_memory
 from infopursuit import plots, queries
-from infopursuit.datasets.dataset import Dataset
-from infopursuit.engine import Pursuit
+from infopursuit.app.datasets.dataset import Dataset
 from infopursuit.models.sample import Sample
-from infopursuit.stopping import MaxQueries
-from infopursuit.types import IntArray
+from infopursuit.pursuit.stopping import MaxQueries
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.support.types import IntArray
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _trial(settings: Settings, fold: Fold, models: Any, experiment: Experiment) 
     learn, choose = hold_out(fold.labels_train, settings.validation, experiment.seed)
     few = np.sort(np.random.default_rng((experiment.seed, 1)).permutation(choose)[: settings.n_trial])
     model, values = _fitted(LOG_ODDS, fold, models, learn), fold.values_train[few]
-    pursuit = Pursuit.of(model, fold.query_set, stopping=Limits(min(settings.gains)).rule())
+    pursuit = generative_pursuit(model, fold.query_set, stopping=Limits(min(settings.gains)).rule())
     trace = pursuit.run_values(values, progress=experiment.progress)
     return asdict(choose_limits(trace, np.exp(all_answers(model, values)), settings.options(), settings.most_loss))
 
@@ -212,7 +212,7 @@ def _trial(settings: Settings, fold: Fold, models: Any, experiment: Experiment) 
 def _pursue(settings: Settings, fold: Fold, models: Any, rows: slice, experiment: Experiment) -> dict[str, Any]:
     """Pursuits of test rows to the least gain: lengths and guesses at all limits, in the order of the options."""
     model = _fitted(LOG_ODDS, fold, models)
-    pursuit = Pursuit.of(model, fold.query_set, stopping=Limits(min(settings.gains)).rule())
+    pursuit = generative_pursuit(model, fold.query_set, stopping=Limits(min(settings.gains)).rule())
     begin = time.perf_counter()
     trace = pursuit.run_values(fold.values_test[rows], progress=experiment.progress)
     stops = np.stack([stops_at(trace, limits) for limits in settings.options()], axis=1)  # (B, options)
@@ -232,7 +232,9 @@ def _with_examples(settings: Settings, fold: Fold, models: Any, experiment: Expe
     drawn = np.random.default_rng((experiment.seed, 2)).permutation(len(fold.labels_test))[: settings.n_examples]
     rows = np.sort(drawn)
     rule = Limits(PAPER_GAIN).rule() | MaxQueries(settings.most_questions)
-    pursuit = Pursuit.of(in_memory(_fitted(family, fold, models)), fold.query_set, stopping=rule, exact_gains=True)
+    pursuit = generative_pursuit(
+        in_memory(_fitted(family, fold, models)), fold.query_set, stopping=rule, exact_gains=True
+    )
     begin = time.perf_counter()
     trace = pursuit.run_values(fold.values_test[rows], progress=experiment.progress)
     return {
@@ -247,7 +249,7 @@ def _examples(experiment: Experiment, fold: Fold, found: Any) -> list[dict[str, 
     """Pictures of two pursuits of the first fold: one of middling length that is right, one that is wrong."""
     model = _fitted(LOG_ODDS, fold, found["models"])
     limits = Limits(**found["trial"]["limits"])
-    pursuit = Pursuit.of(model, fold.query_set, stopping=limits.rule(), classes=np.array(fold.classes))
+    pursuit = generative_pursuit(model, fold.query_set, stopping=limits.rule(), classes=np.array(fold.classes))
     trace = pursuit.run_values(fold.values_test[:N_PICTURED], progress=experiment.progress)
     right = guesses_at(trace, trace.length) == fold.labels_test[:N_PICTURED]
     figures = []

@@ -15,7 +15,7 @@ from benchmarks.paired import Difference, paired
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS
 from infopursuit import plots
 from infopursuit.evaluation.measures import Point, Row, counted, point_of
-from infopursuit.types import IntArray
+from infopursuit.support.types import IntArray
 
 PAPER_GAIN = 1e-3
 """Where the paper stops on texts, nats."""

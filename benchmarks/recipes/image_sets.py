@@ -19,20 +19,21 @@ from benchmarks.pool import Pooled, UnionModel
 from benchmarks.vae_files import load_vae, save_vae
 from benchmarks.vae_variants import aggregate, soften
 from infopursuit import queries
-from infopursuit.beliefs import SMC
-from infopursuit.beliefs.particles import Particles, stratified_prior
-from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Row
-from infopursuit.models.architectures import ConvArchitecture
-from infopursuit.models.augmentation import RandomAffine
-from infopursuit.models.autoencoder import VAE
 from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import FiniteModel
+from infopursuit.models.networks.architectures import ConvArchitecture
+from infopursuit.models.networks.augmentation import RandomAffine
+from infopursuit.models.networks.autoencoder import VAE
+from infopursuit.models.networks.training import Training, train
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel, fit_latent_classes
-from infopursuit.models.training import Training, train
-from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.types import IntArray
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
+from infopursuit.strategies import SMC
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.strategies.generative.particles import Particles, stratified_prior
+from infopursuit.support.types import IntArray
 
 NARROW = Blur((0.0, 0.35, 0.7), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
 WIDE = Blur((0.5, 0.9, 1.5), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
@@ -215,7 +216,7 @@ class ImageTask:
 
     def _pursuit(self, model: Any, belief: Any, epsilon: float, patience: int, more: int = 1) -> Pursuit[Any]:
         images = self.images
-        return Pursuit.of(
+        return generative_pursuit(
             model,
             self.query_set,
             belief,

@@ -19,13 +19,13 @@ from benchmarks.experiment import Experiment
 from benchmarks.inputs import Fitted
 from benchmarks.log_joint import log_joint
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageSet, ImageTask, weights_checksum
-from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point, Row, accuracy_interval, confidence_curve, counted, stops_at
-from infopursuit.models.autoencoder import log_evidence
-from infopursuit.plots import image_trace, trade_off
-from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.trace import Trace
-from infopursuit.types import IntArray, ModelFormatError
+from infopursuit.models.networks.autoencoder import log_evidence
+from infopursuit.presentation.plots import image_trace, trade_off
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
+from infopursuit.pursuit.trace import Trace
+from infopursuit.support.types import IntArray, ModelFormatError
 
 N_DRAWS = 16
 """Draws of the encoder for each class in MAP using Q."""

@@ -9,7 +9,7 @@ from scipy.special import expit, log_softmax, logit, softmax
 
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel
-from infopursuit.types import UNKNOWN, FloatArray
+from infopursuit.support.types import UNKNOWN, FloatArray
 
 
 def fit_log_odds(sample: Sample, spread: float, conditional: float = 0.0, *, rounds: int = 60) -> TableModel:
@@ -22,7 +22,7 @@ def fit_log_odds(sample: Sample, spread: float, conditional: float = 0.0, *, rou
     conditional: 0 is generative alone. Above 0 the tables also answer for the labels, which mends what is wrong with
     taking variables for independent (Bouchard and Triggs 2004); p(x, y) remains a distribution.
 
-    >>> from infopursuit.types import Variables
+    >>> from infopursuit.support.types import Variables
     >>> sample = Sample.of(Variables((2, 2)), [[1, 0], [1, 1], [0, 0], [0, 1]], [0, 0, 1, 1])
     >>> fit_log_odds(sample, spread=1.0).tables()[2][:, 0, 1].round(2).tolist()
     [0.66, 0.34]

@@ -18,11 +18,11 @@ from benchmarks.experiment import Experiment
 from benchmarks.novelty_rates import novelty_rates
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
 from infopursuit import shipped
-from infopursuit.engine import Pursuit
+from infopursuit.calibration.novelty import INPUTS, MODEL, NoveltyReference, sample_values
 from infopursuit.evaluation.measures import accuracy_interval, counted
-from infopursuit.novelty import INPUTS, MODEL, NoveltyReference, sample_values
-from infopursuit.trace import Trace
-from infopursuit.types import FloatArray
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.trace import Trace
+from infopursuit.support.types import FloatArray
 
 N_QUERIES = 24
 """Questions after the stop: chosen on training images of digits and clothes, see RESULTS.md."""

@@ -14,8 +14,8 @@ from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.recipes.images import pixels_seen
 from infopursuit.evaluation.measures import Point, confidence_curve, stops_at
-from infopursuit.plots import trade_off
-from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.presentation.plots import trade_off
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ import numpy as np
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.vae_variants import aggregate, soften
-from infopursuit.beliefs import SMC, Langevin
-from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point, confidence_curve
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
-from infopursuit.plots import trade_off
-from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.presentation.plots import trade_off
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
+from infopursuit.strategies import SMC, Langevin
+from infopursuit.strategies.generative.build import generative_pursuit
 
 EPSILONS = tuple(np.geomspace(0.5, 0.01, 28).round(4).tolist())
 RENEWED = SMC(n_draws=18_000, min_ess=8.0, n_own=24, n_moves=3)
@@ -43,7 +43,7 @@ def samplers(experiment: Experiment) -> dict[str, Any]:
     def one(make: Callable[[], Any], belief: Any, most: int) -> dict[str, Any]:
         n = min(most, experiment.n_inputs or most)
         stopping = Confidence(min(EPSILONS)) | MaxQueries(images.most_queries)
-        pursuit = Pursuit.of(
+        pursuit = generative_pursuit(
             make(), task.query_set, belief, stopping, n_states=images.n_states, n_screened=images.n_screened
         )
         start = time.perf_counter()

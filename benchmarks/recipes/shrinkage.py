@@ -11,7 +11,7 @@ from scipy.special import betaln
 
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel
-from infopursuit.types import FloatArray
+from infopursuit.support.types import FloatArray
 
 RANKS = (0, 5, 10, 20, 40)
 STRENGTHS = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 1024])
@@ -29,7 +29,7 @@ class Shrinkage:
     feet are expected to swim, see `expected`; how much such an expectation is worth is learnt too, see `drawn_towards`.
     rank: factors that answers have in common; 0 expects the frequency in all classes; None leaves it open.
 
-    >>> from infopursuit.types import Variables
+    >>> from infopursuit.support.types import Variables
     >>> sample = Sample.of(Variables((2, 2)), [[1, 0], [1, 0], [0, 1], [0, 0]], [0, 0, 1, 1])
     >>> Shrinkage(rank=0).fit(sample).n_states
     2

@@ -12,7 +12,7 @@ import numpy as np
 
 import infopursuit as ip
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import IntArray
+from infopursuit.support.types import IntArray
 
 TOKEN = re.compile(r"\w+")
 MIN_COUNT = 5

@@ -14,12 +14,13 @@ from benchmarks.recipes.history_network import ClassGain, Demonstrations, Traini
 from benchmarks.recipes.log_odds import fit_log_odds
 from benchmarks.recipes.word_groups import GroupBelief, GroupGain, WordGroups, agglomerate
 from benchmarks.recipes.word_models import all_answers
-from infopursuit.beliefs.predictor import PredictorBelief
-from infopursuit.engine import Pursuit
 from infopursuit.models.sample import Sample
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.trace import Trace
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.trace import Trace
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.strategies.hybrid.belief import PredictorBelief
+from infopursuit.support.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Asker:
 def generative(rows: Rows) -> Asker:
     """Naive Bayes, exact."""
     model = rows.model()
-    pursuit = Pursuit.of(model, rows.queries, stopping=ip.MaxQueries(rows.most))
+    pursuit = generative_pursuit(model, rows.queries, stopping=ip.MaxQueries(rows.most))
     return Asker(pursuit, lambda values: np.exp(all_answers(model, values)))
 
 

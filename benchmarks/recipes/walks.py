@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point, point_of
-from infopursuit.progress import Progress
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import FloatArray, IntArray
 
 AT_A_TIME = 1024
 """Inputs whose traces are held at a time: with 200 classes a trace is 1,600 bytes a step."""

@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from benchmarks.recipes.history_network import binary_entropy
-from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.table import TableModel
+from infopursuit.pursuit.histories import BoolArray, Histories
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.support.types import FloatArray, IntArray
 
 SHOWN = 6
 """Words of a group that its name has."""

@@ -14,7 +14,7 @@ from infopursuit.models.empirical import EmpiricalModel, Flip
 from infopursuit.models.finite import FiniteModel, class_log_sums, log
 from infopursuit.models.learning import latent_classes, naive_bayes
 from infopursuit.models.sample import Sample
-from infopursuit.types import FloatArray
+from infopursuit.support.types import FloatArray
 
 AT_A_TIME = 500
 """Inputs whose weights of all states are held at a time."""

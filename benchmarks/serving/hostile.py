@@ -17,8 +17,8 @@ from benchmarks.machine import write_result
 from benchmarks.serving.hostile_http import BROKEN, LONG, MODEL, Hostile, request, slow_ones
 from benchmarks.serving.hostile_requests import hostile_requests
 from benchmarks.serving.served import Served, served
-from infopursuit.progress import Progress
-from infopursuit.terminal import table
+from infopursuit.support.progress import Progress
+from infopursuit.support.terminal import table
 
 AT_ONCE = 16
 PATIENCE = 60.0

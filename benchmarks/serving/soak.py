@@ -19,8 +19,8 @@ from benchmarks.hardening.limits import memory_of
 from benchmarks.machine import write_result
 from benchmarks.serving.people import Client, Tally, longer, own_cpu
 from benchmarks.serving.served import MIB, Served, served
-from infopursuit.progress import Progress
-from infopursuit.terminal import table
+from infopursuit.support.progress import Progress
+from infopursuit.support.terminal import table
 
 MIX = {"animals": 0.5, "mnist": 0.3, "digits": 0.2}
 """Which model a game is played with."""
@@ -70,7 +70,7 @@ def soak(
     result["passed"] = _passed(result)
     result |= {"seed": 0, "tables": _tables(result)}
     if result["by_minute"]:
-        from infopursuit.plots import save
+        from infopursuit.presentation.plots import save
 
         save(draw(result["by_minute"]), folder / "soak.png")
         about = "Growth of memory, 99th percentile of response times and load average, by minute"
@@ -258,7 +258,7 @@ def draw(minutes: Sequence[dict[str, Any]]) -> Any:
     """Growth of each process, p99 and load average by minute, with what is demanded."""
     from matplotlib.figure import Figure
 
-    from infopursuit.plots import style
+    from infopursuit.presentation.plots import style
 
     figure = Figure(figsize=(11, 3), dpi=120, facecolor="white", layout="constrained")
     growth, times, load = figure.subplots(1, 3)

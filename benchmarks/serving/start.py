@@ -23,8 +23,9 @@ import numpy as np
 from benchmarks import environment
 from benchmarks.machine import write_result
 from benchmarks.serving.served import served
-from infopursuit import serialization, shipped
-from infopursuit.terminal import table
+from infopursuit import shipped
+from infopursuit.estimator.storage import save
+from infopursuit.support.terminal import table
 
 BARS = {"serve: first byte": 2.0, "serve: first answer of animals": 5.0, "ask animals: first question": 2.0}
 """Seconds of processor time at the most, which are those of an idle machine."""
@@ -36,7 +37,7 @@ def bench_start(rounds: int, *, folder: Path, say: Callable[[str], None]) -> boo
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="start-") as place:
         made, cache = Path(place), Path(place) / "compiled"
-        serialization.save(shipped.load("tumours"), made / "model")
+        save(shipped.load("tumours"), made / "model")
         rows = shipped.tumours()[2][:20]
         header = ",".join(shipped.TUMOUR_COLUMNS.values())
         np.savetxt(made / "rows.csv", rows, delimiter=",", header=header, comments="")

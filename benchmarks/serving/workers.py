@@ -21,7 +21,7 @@ from benchmarks.machine import write_result
 from benchmarks.serving.people import Client, Tally, own_cpu
 from benchmarks.serving.served import MIB, Served, served
 from benchmarks.serving.soak import MIX, Person
-from infopursuit.terminal import table
+from infopursuit.support.terminal import table
 
 LEAST = 1.6
 """Two processes must answer so many times as many requests as one."""

@@ -2,7 +2,7 @@
 
 import sys
 
-from infopursuit.cli import main
+from infopursuit.app.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,8 +7,8 @@ the same checks. They compare numbers to a tolerance, never bits, and need no te
 >>> queries = ip.queries.concepts(["has wings", "is red"])
 >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
 >>> check_model(model)
->>> check_belief(ip.beliefs.Exact(model, queries), queries)
->>> check_strategy(ip.Pursuit.of(model, queries), [[1, 0], [0, 1]])
+>>> check_belief(ip.strategies.Exact(model, queries), queries)
+>>> check_strategy(ip.generative_pursuit(model, queries), [[1, 0], [0, 1]])
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import Pursuit
-from infopursuit.history import Estimate, Histories
 from infopursuit.models.finite import FiniteModel
+from infopursuit.pursuit.histories import Histories
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.queries.choices import MAX_ANSWERS
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Number, Observed
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray, Number, Observed
 
 __all__ = ["check_acquisition", "check_belief", "check_model", "check_queries", "check_strategy"]
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.bindings import ROW_BYTES, Cached
-from infopursuit.history import Estimate, Histories
-from infopursuit.types import TIE
+from infopursuit.pursuit.bindings import ROW_BYTES, Cached
+from infopursuit.pursuit.histories import Histories
+from infopursuit.pursuit.protocols import Estimate
+from infopursuit.support.types import TIE
 from worlds import world_of
 
 N_QUERIES = 50
@@ -197,7 +198,7 @@ def test_a_pursuit_is_the_same_with_a_cache_and_without(seed, monkeypatch):
     values = world.inputs(rng, 10)
     pursuit = world.pursuit([("max_queries", 3)])
     first, again = (pursuit.run_values(values) for _ in range(2))
-    monkeypatch.setattr("infopursuit.bindings.Cached.__call__", lambda self, *args: self.function(*args))
+    monkeypatch.setattr("infopursuit.pursuit.bindings.Cached.__call__", lambda self, *args: self.function(*args))
     plain = world.pursuit([("max_queries", 3)]).run_values(values)
     for trace in (first, again):
         np.testing.assert_array_equal(trace.queries, plain.queries)

@@ -11,9 +11,15 @@ from hypothesis.extra.numpy import arrays
 
 import enumerator
 import infopursuit as ip
-from infopursuit.acquisition import MutualInformation, entropy, mutual_information
-from infopursuit.acquisition.mutual_information import FiniteGains
-from infopursuit.acquisition.tables import condition, part_gains, partial_products, pattern_joint, value_joint
+from infopursuit.strategies import MutualInformation, entropy, mutual_information
+from infopursuit.strategies.generative.answer_tables import (
+    condition,
+    part_gains,
+    partial_products,
+    pattern_joint,
+    value_joint,
+)
+from infopursuit.strategies.generative.gains import FiniteGains
 
 SEEDS = st.integers(0, 2**32 - 1)
 WEIGHTS = st.one_of(st.just(0.0), st.floats(1e-12, 1.0), st.sampled_from([1e-300, 1e-30, 1.0]))
@@ -169,9 +175,9 @@ QUERIES = ip.queries.concepts([f"a{i}" for i in range(15)])
 def test_it_asks_the_same_questions_with_the_same_gains(monkeypatch):
     model, values = naive_bayes(), np.random.default_rng(1).integers(0, 2, (60, 15))
     stopping = ip.InformationGain(1e-3) | ip.MaxQueries(12)
-    quick = ip.Pursuit.of(model, QUERIES, stopping=stopping).run_values(values)
+    quick = ip.generative_pursuit(model, QUERIES, stopping=stopping).run_values(values)
     monkeypatch.setattr(FiniteGains, "_one_state", None)
-    plain = ip.Pursuit.of(model, QUERIES, stopping=stopping).run_values(values)
+    plain = ip.generative_pursuit(model, QUERIES, stopping=stopping).run_values(values)
     np.testing.assert_array_equal(quick.queries, plain.queries)
     np.testing.assert_allclose(quick.gains, plain.gains, atol=1e-12)
     np.testing.assert_allclose(quick.posteriors, plain.posteriors, atol=1e-12)
@@ -179,7 +185,7 @@ def test_it_asks_the_same_questions_with_the_same_gains(monkeypatch):
 
 
 def test_a_variable_that_is_known_has_nothing_to_say():
-    pursuit = ip.Pursuit.of(naive_bayes(), QUERIES)
+    pursuit = ip.generative_pursuit(naive_bayes(), QUERIES)
     state = pursuit.start()
     state = pursuit.absorb(state, pursuit.branch(5, (1,)), state.watch)
     gains = FiniteGains(pursuit.model, QUERIES, MutualInformation()).part_gains(state.belief, pursuit.model)

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoded import QUERIES, decoded
-from infopursuit.acquisition import MutualInformation, tables
-from infopursuit.acquisition import pruned as kernels
-from infopursuit.acquisition.mutual_information import FiniteGains
-from infopursuit.acquisition.ranking import ROUGH_TIE, Ranking, largest, resample
-from infopursuit.acquisition.tables import mutual_information, part_gains, pattern_joint, value_joint
-from infopursuit.types import UNKNOWN
+from infopursuit.pursuit.ranking import ROUGH_TIE, Ranking, largest, resample
+from infopursuit.strategies import MutualInformation
+from infopursuit.strategies.generative import answer_tables as tables
+from infopursuit.strategies.generative import pruned_gains as kernels
+from infopursuit.strategies.generative.answer_tables import mutual_information, part_gains, pattern_joint, value_joint
+from infopursuit.strategies.generative.gains import FiniteGains
+from infopursuit.support.types import UNKNOWN
 
 SEEDS = st.integers(0, 2**32 - 1)
 GUARD = 8

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import infopursuit as ip
-from infopursuit.acquisition import FixedOrder, LookAhead, MutualInformation, RandomOrder
-from infopursuit.beliefs import Exact
-from infopursuit.history import Estimate, Histories
+from infopursuit.pursuit.histories import Histories
+from infopursuit.pursuit.protocols import Estimate
+from infopursuit.strategies import Exact, FixedOrder, LookAhead, MutualInformation, RandomOrder
 from worlds import KINDS, random_history, world_of
 
 SEEDS = st.integers(0, 2**32 - 1)

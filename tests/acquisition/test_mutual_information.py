@@ -134,7 +134,7 @@ def test_classes_of_unlike_size(seed):
     assert model.n_states < world.model.n_states or (world.latent > 0).all()
     rules = [("confidence", 0.02, None)]
     options = {"exact_gains": False} if seed % 2 else {}
-    pursuit = ip.Pursuit.of(model, world.queries, stopping=ip.Confidence(0.02), **options)
+    pursuit = ip.generative_pursuit(model, world.queries, stopping=ip.Confidence(0.02), **options)
     history = random_history(world, rng, int(rng.integers(0, len(world.queries))))
     gains = pursuit.session(history).gains
     for query in np.flatnonzero(~np.isnan(gains)):
@@ -177,11 +177,11 @@ def test_exactness_is_given_up_only_where_it_is_not_affordable():
     big = ip.models.TableModel([0.5, 0.5], np.full((2, 4000), 1 / 4000), rng.random((2, 4000, 36)))
     queries = ip.queries.patches((6, 6), size=3)
     many = ip.queries.patches((6, 6), size=4)
-    assert ip.Pursuit.of(small, queries).exact_gains
-    assert ip.Pursuit.of(small, many).exact_gains
-    assert not ip.Pursuit.of(big, many).exact_gains
-    assert ip.Pursuit.of(big, many, exact_gains=True).exact_gains
-    assert not ip.Pursuit.of(small, queries, exact_gains=False).exact_gains
+    assert ip.generative_pursuit(small, queries).exact_gains
+    assert ip.generative_pursuit(small, many).exact_gains
+    assert not ip.generative_pursuit(big, many).exact_gains
+    assert ip.generative_pursuit(big, many, exact_gains=True).exact_gains
+    assert not ip.generative_pursuit(small, queries, exact_gains=False).exact_gains
 
 
 # ---- sampled gains --------------------------------------------------------------------------------------------------
@@ -255,22 +255,22 @@ def test_screening_keeps_the_most_promising_and_all_about_one_variable():
     pixels[:, 0] = np.arange(36)
     variables = np.concatenate([ip.queries.patches((6, 6), size=3).query_variables, pixels])
     queries = Given([f"q{i}" for i in range(len(variables))], [2] * 36, variables)
-    exact = propose(ip.Pursuit.of(model, queries, exact_gains=True)).gains[0]
-    screened = propose(ip.Pursuit.of(model, queries, exact_gains=False, n_states=80, n_screened=5)).gains[0]
+    exact = propose(ip.generative_pursuit(model, queries, exact_gains=True)).gains[0]
+    screened = propose(ip.generative_pursuit(model, queries, exact_gains=False, n_states=80, n_screened=5)).gains[0]
     known = ~np.isnan(screened)
     assert known[16:].all()
     assert known[:16].sum() == 5
     np.testing.assert_allclose(screened[known], exact[known], atol=1e-12)
     promise = np.array([exact[16 + np.array(a)].sum() for a in variables[:16]])
     assert set(np.flatnonzero(known[:16])) == set(np.argsort(-promise, kind="stable")[:5].tolist())
-    every = propose(ip.Pursuit.of(model, queries, exact_gains=False, n_states=80, n_screened=16)).gains[0]
+    every = propose(ip.generative_pursuit(model, queries, exact_gains=False, n_states=80, n_screened=16)).gains[0]
     np.testing.assert_allclose(every, exact, atol=1e-12)
 
 
 def test_screening_does_not_spend_its_places_on_what_was_asked():
     world, _ = sampled_world(3, 5, 2, n_answers=4)
     pairs = Given([f"pair {i}" for i in range(6)], [2] * 6, [[i, (i + 1) % 6] for i in range(6)])
-    pursuit = ip.Pursuit.of(world.model, pairs, exact_gains=False, n_screened=2)
+    pursuit = ip.generative_pursuit(world.model, pairs, exact_gains=False, n_screened=2)
     for asked in itertools.combinations(range(6), 4):
         found = propose(pursuit, asked=asked)
         left = sorted(set(range(6)) - set(asked))

@@ -7,16 +7,16 @@ import pytest
 
 import infopursuit as ip
 from decoded import QUERIES, Decoded, asking, decoded, longer
-from infopursuit.acquisition import MutualInformation
-from infopursuit.acquisition.mutual_information import FiniteGains
-from infopursuit.acquisition.pruned import PrunedGains
-from infopursuit.acquisition.ranking import Ranking
-from infopursuit.beliefs import SMC, pruned
-from infopursuit.beliefs.particles import ParticleGains
-from infopursuit.beliefs.pruned import PrunedBelief
-from infopursuit.history import Histories
-from infopursuit.threads import thread_limit
-from infopursuit.types import UNKNOWN
+from infopursuit.pursuit.histories import Histories
+from infopursuit.pursuit.ranking import Ranking
+from infopursuit.strategies import SMC, MutualInformation
+from infopursuit.strategies.generative import pruned
+from infopursuit.strategies.generative.gains import FiniteGains
+from infopursuit.strategies.generative.particles import ParticleGains
+from infopursuit.strategies.generative.pruned import PrunedBelief
+from infopursuit.strategies.generative.pruned_gains import PrunedGains
+from infopursuit.support.threads import thread_limit
+from infopursuit.support.types import UNKNOWN
 from quadrature import Known, small_vae, told, updated
 
 ALL = pytest.mark.parametrize("kind", QUERIES)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from infopursuit.acquisition.ranking import resample
-from infopursuit.history import uniform_of
+from infopursuit.pursuit.histories import uniform_of
+from infopursuit.pursuit.ranking import resample
 
 WEIGHTS = arrays(
     np.float64, st.integers(1, 40), elements=st.one_of(st.just(0.0), st.floats(1e-9, 1.0), st.sampled_from([5.0, 50.0]))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import infopursuit as ip
-from infopursuit.acquisition import LookAhead
+from infopursuit.strategies import LookAhead
 from infopursuit.testing import check_acquisition, check_strategy
 from worlds import random_history, table_model, world_of
 
@@ -32,7 +32,7 @@ def indicator_world(d):
 def test_an_indicator_column(d):
     """One step needs 3 - 1/d questions on average, two steps 2, the optimum."""
     X, y, queries, model = indicator_world(d)
-    one = ip.Pursuit.of(model, queries, stopping=ip.Confidence(1e-6))
+    one = ip.generative_pursuit(model, queries, stopping=ip.Confidence(1e-6))
     two = replace(one, acquisition=LookAhead(depth=2))
     for pursuit, n in ((one, 3 - 1 / d), (replace(one, acquisition=LookAhead()), 3 - 1 / d), (two, 2)):
         trace = pursuit.run(X)
@@ -82,7 +82,7 @@ def state_after_one(pursuit, state, query, cells):
 
 def test_screened_queries_stay_below():
     _, _, queries, model = indicator_world(3)
-    belief = ip.beliefs.Exact(model, queries)
+    belief = ip.strategies.Exact(model, queries)
     pursuit = ip.Pursuit(queries, belief, LookAhead(depth=2, n_candidates=2))
     found = pursuit.utilities(pursuit.start()).value[0]
     assert found[1] == pytest.approx(found[2], abs=1e-8)
@@ -93,7 +93,7 @@ def test_of_equal_pairs_the_more_informative_comes_first():
     """Two independent columns tell the same in either order."""
     queries = ip.queries.concepts(["weak", "strong"])
     model = ip.models.TableModel([0.5, 0.5], None, [[0.6, 0.1], [0.4, 0.9]])
-    pursuit = ip.Pursuit(queries, ip.beliefs.Exact(model, queries), LookAhead(depth=2), ip.MaxQueries(2))
+    pursuit = ip.Pursuit(queries, ip.strategies.Exact(model, queries), LookAhead(depth=2), ip.MaxQueries(2))
     trace = pursuit.run([[1, 1]])
     assert trace.queries.tolist() == [[1, 0]]
     assert np.ptp(pursuit.utilities(pursuit.start()).value) < 1e-8
@@ -101,7 +101,7 @@ def test_of_equal_pairs_the_more_informative_comes_first():
 
 def test_it_keeps_the_contracts_and_is_saved(tmp_path):
     X, _, queries, model = indicator_world(3)
-    pursuit = ip.Pursuit(queries, ip.beliefs.Exact(model, queries), LookAhead(depth=2, n_candidates=5))
+    pursuit = ip.Pursuit(queries, ip.strategies.Exact(model, queries), LookAhead(depth=2, n_candidates=5))
     check_acquisition(pursuit.acquisition, pursuit.belief, queries)
     check_strategy(pursuit, X[:4])
     ip.save(pursuit, tmp_path / "model")
@@ -121,4 +121,4 @@ def test_settings_that_cannot_be_are_refused(options, name):
 def test_costs_do_not_go_with_it():
     _, _, queries, model = indicator_world(2)
     with pytest.raises(ValueError, match="depth"):
-        ip.Pursuit(queries, ip.beliefs.Exact(model, queries), LookAhead(depth=2), costs=ip.Costs({"which": 2.0}))
+        ip.Pursuit(queries, ip.strategies.Exact(model, queries), LookAhead(depth=2), costs=ip.Costs({"which": 2.0}))

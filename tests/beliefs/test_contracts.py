@@ -5,10 +5,19 @@ import pytest
 
 import infopursuit as ip
 from decoded import decoded
-from infopursuit.acquisition import FixedOrder, LookAhead, MutualInformation, RandomOrder
-from infopursuit.beliefs import SMC, Exact, Langevin, Pruned, PrunedBelief
-from infopursuit.history import Estimate
 from infopursuit.models import EmpiricalModel, Flip
+from infopursuit.pursuit.protocols import Estimate
+from infopursuit.strategies import (
+    SMC,
+    Exact,
+    FixedOrder,
+    Langevin,
+    LookAhead,
+    MutualInformation,
+    Pruned,
+    PrunedBelief,
+    RandomOrder,
+)
 from infopursuit.testing import check_acquisition, check_belief
 from quadrature import mixed, pixels, yes_no
 from worlds import KINDS, world_of

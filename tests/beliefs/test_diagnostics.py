@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.beliefs.chains import Diagnostics, family_ess, sum_variance
-from infopursuit.beliefs.exact import weight_ess
+from infopursuit.strategies.generative.exact import weight_ess
+from infopursuit.strategies.generative.langevin import Diagnostics, family_ess, sum_variance
 
 FINE = {"acceptance": 0.6, "ess": 500.0}
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.beliefs import Exact
+from infopursuit.strategies import Exact
 from quadrature import believe, posterior_of, updated
 from worlds import Given, World, random_history, world_of
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.beliefs import Langevin
-from infopursuit.beliefs import particles as module
-from infopursuit.beliefs.chains import target
 from infopursuit.models.finite import softmax
+from infopursuit.strategies import Langevin
+from infopursuit.strategies.generative import particles as module
+from infopursuit.strategies.generative.langevin import target
 from quadrature import POINTS, REACH, believe, estimates, mixed, pixels, yes_no
 
 FEW = {"n_chains": 32, "n_steps": 4, "burn_in": 4}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.beliefs import SMC
-from infopursuit.beliefs.chains import Chains, adapt, mala, start, target, ula
-from infopursuit.beliefs.particles import LEAST
 from infopursuit.models.finite import segments
+from infopursuit.strategies import SMC
+from infopursuit.strategies.generative.langevin import Chains, adapt, mala, start, target, ula
+from infopursuit.strategies.generative.particles import LEAST
 from quadrature import believe, mixed, pixels, small_vae, yes_no
 
 FLOAT = torch.float64

@@ -5,15 +5,15 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.acquisition import MutualInformation
-from infopursuit.acquisition.network import acquisition_for
-from infopursuit.beliefs import LogPool, NetworkBelief, OpinionPool, build_belief
-from infopursuit.beliefs.exact import class_entropy
-from infopursuit.beliefs.network import inputs_for
-from infopursuit.beliefs.opinion_pool import fit_weights, pooled
-from infopursuit.history import Histories
-from infopursuit.model_files import CARD
-from infopursuit.models.amortized import Trunk, build_network
+from infopursuit.models.networks.amortized import Trunk, build_network
+from infopursuit.pursuit.histories import Histories
+from infopursuit.saving.files import CARD
+from infopursuit.strategies import LogPool, MutualInformation, NetworkBelief, OpinionPool
+from infopursuit.strategies.amortized.belief import inputs_for
+from infopursuit.strategies.amortized.querier import acquisition_for
+from infopursuit.strategies.generative.build import build_belief
+from infopursuit.strategies.generative.exact import class_entropy
+from infopursuit.strategies.opinion_pool import fit_weights, pooled
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 from quadrature import small_vae
 
@@ -166,7 +166,7 @@ def test_strategy_and_files(tmp_path):
 def test_particles_of_their_own_are_reweighted():
     """A history whose particles were drawn anew: the pool's classes, as with those that all share."""
     queries = QUERIES
-    belief = build_belief(small_vae((2,) * 6), queries, ip.beliefs.SMC(n_draws=64, min_ess=60.0, n_own=64))
+    belief = build_belief(small_vae((2,) * 6), queries, ip.strategies.SMC(n_draws=64, min_ess=60.0, n_own=64))
     pool = OpinionPool(belief, network(queries, belief.n_classes), WEIGHTS, reweight=True)
     b, _ = after(pool, queries, [(0, [1]), (1, [0])])
     state = pool.predicting(b, np.ones(1, dtype=bool))
@@ -195,7 +195,7 @@ def test_pool_is_better_than_an_overconfident_member():
     sure = ip.models.TableModel([0.5, 0.5], None, [[0.05] * 6, [0.95] * 6])
     right = ip.models.TableModel([0.5, 0.5], None, [[0.3] * 6, [0.7] * 6])
     stopping = ip.MaxQueries(4)
-    generative = ip.Pursuit.of(sure, QUERIES, stopping=stopping)
+    generative = ip.generative_pursuit(sure, QUERIES, stopping=stopping)
     found = ip.pool(generative, build_belief(right, QUERIES), X[:1000], y[:1000], max_queries=4)
 
     def loss(pursuit):
@@ -211,7 +211,7 @@ def test_the_network_chooses(unit, tmp_path):
     asks = NetworkBelief(asks.network, asks.inputs, 3, unit)
     rng = np.random.default_rng(4)
     X, y = rng.integers(2, size=(30, 5, 5)), rng.integers(3, size=30)
-    generative = ip.Pursuit.of(blurred(), PATCHES, stopping=ip.MaxQueries(4))
+    generative = ip.generative_pursuit(blurred(), PATCHES, stopping=ip.MaxQueries(4))
     pursuit = ip.pool(generative, asks, X, y, max_queries=4, chooses="other")
     alone = ip.Pursuit(PATCHES, asks, acquisition_for(asks), ip.MaxQueries(4))
     one, two = pursuit.run(X), alone.run(X)
@@ -240,7 +240,9 @@ def test_two_networks_are_pooled(tmp_path):
     np.testing.assert_allclose(b.log_posterior, pooled(members, pursuit.belief.weights), atol=1e-9)
     check_belief(pursuit.belief, PATCHES, tolerance=TOLERANCE)
     check_strategy(pursuit, X[:8], tolerance=1e-4)
-    both = ip.pool(ip.Pursuit.of(blurred(), PATCHES, stopping=ip.MaxQueries(3)), pursuit.belief, X, y, chooses="other")
+    both = ip.pool(
+        ip.generative_pursuit(blurred(), PATCHES, stopping=ip.MaxQueries(3)), pursuit.belief, X, y, chooses="other"
+    )
     np.testing.assert_array_equal(both.run(X).queries, trace.queries)
     for name, each in (("two", pursuit), ("three", both)):
         ip.save(each, tmp_path / name)
@@ -257,7 +259,7 @@ def test_errors_name_the_argument():
         OpinionPool(exact, network(QUERIES, n_classes=4))
     with pytest.raises(ValueError, match="weights"):
         OpinionPool(exact, network(QUERIES), (0.0, 1.0))
-    always = ip.Pursuit.of(ip.models.TableModel([1.0, 0.0, 0.0], None, YES), QUERIES)
+    always = ip.generative_pursuit(ip.models.TableModel([1.0, 0.0, 0.0], None, YES), QUERIES)
     with pytest.raises(ValueError, match="min_queries"):
         ip.pool(always, build_belief(MODEL, QUERIES), [[0] * 6], [0], max_queries=4, min_queries=4)
     for chooses in ("both", "other"):  # the second has no utilities

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.beliefs.particles import LEAST, Particles, stratified_prior
 from infopursuit.models.finite import segments
+from infopursuit.strategies.generative.particles import LEAST, Particles, stratified_prior
 from quadrature import mixed, small_vae, yes_no
 
 MAKERS = {"yes/no": yes_no, "mixed": mixed}

@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from decoded import QUERIES, Decoded, decoded, longer
-from infopursuit.beliefs import SMC, particles, pruned
-from infopursuit.beliefs.exact import weight_ess
-from infopursuit.beliefs.particles import Particles, ParticleState, stratified_prior
-from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.models.finite import segments, softmax
-from infopursuit.threads import thread_limit
-from infopursuit.types import UNKNOWN
+from infopursuit.strategies import SMC
+from infopursuit.strategies.generative import particles, pruned
+from infopursuit.strategies.generative.exact import weight_ess
+from infopursuit.strategies.generative.particles import Particles, ParticleState, stratified_prior
+from infopursuit.strategies.generative.pruned import PrunedBelief
+from infopursuit.support.threads import thread_limit
+from infopursuit.support.types import UNKNOWN
 from quadrature import mixed, posterior_of, small_vae, updated, yes_no
 from worlds import Given
 

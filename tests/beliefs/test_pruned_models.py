@@ -5,9 +5,9 @@ import pytest
 
 import infopursuit as ip
 from bars import SHAPE, after, bars
-from infopursuit.beliefs import Exact, Pruned, PrunedBelief
 from infopursuit.models import EmpiricalModel
 from infopursuit.models.empirical import Blur, Flip
+from infopursuit.strategies import Exact, Pruned, PrunedBelief
 from quadrature import posterior_of
 
 QUERIES = ip.queries.patches(SHAPE, size=2, threshold=0.5)
@@ -38,9 +38,9 @@ def test_it_asks_what_the_exact_one_asks_where_gains_are_on_all_states(smoothing
     values, labels = bars(300, np.random.default_rng(2))
     model = EmpiricalModel(values, labels, smoothing)
     stopping = ip.Confidence(0.02) | ip.MaxQueries(6)
-    exact = ip.Pursuit.of(model, QUERIES, stopping=stopping, exact_gains=True)
+    exact = ip.generative_pursuit(model, QUERIES, stopping=stopping, exact_gains=True)
     # as many drawn states as there are, and all queries: nothing is estimated
-    fast = ip.Pursuit.of(model, QUERIES, "pruned", stopping, n_states=model.n_states, n_screened=len(QUERIES))
+    fast = ip.generative_pursuit(model, QUERIES, "pruned", stopping, n_states=model.n_states, n_screened=len(QUERIES))
     inputs, _ = bars(60, np.random.default_rng(3))
     theirs, ours = exact.run_values(inputs), fast.run_values(inputs)
     assert (theirs.predictions == ours.predictions).all()
@@ -66,10 +66,10 @@ def test_it_refuses_what_it_cannot_do():
     concepts = ip.queries.concepts(["wings"])
     sure = ip.models.TableModel([0.5, 0.5], None, [[1.0], [0.2]])
     with pytest.raises(ValueError, match="belief='pruned' needs probabilities"):
-        ip.Pursuit.of(sure, concepts, "pruned")
+        ip.generative_pursuit(sure, concepts, "pruned")
     model = examples(50)
     with pytest.raises(ValueError, match="exact gains do not suit belief='pruned'"):
-        ip.Pursuit.of(model, QUERIES, Pruned(), exact_gains=True)
+        ip.generative_pursuit(model, QUERIES, Pruned(), exact_gains=True)
     three = EmpiricalModel([[0, 2], [1, 1]], [0, 1], sizes=(2, 3))
     with pytest.raises(ValueError, match="needs yes/no variables"):
         PrunedBelief.of(three, ip.queries.columns().fit(np.array([[0, 2], [1, 1], [0, 0]])))

@@ -5,10 +5,10 @@ import pytest
 from scipy.special import expit
 
 from decoded import decoded
-from infopursuit.beliefs import pruned
-from infopursuit.beliefs.particles import Particles
-from infopursuit.beliefs.pruned import similar_order
 from infopursuit.models.finite import segments
+from infopursuit.strategies.generative import pruned
+from infopursuit.strategies.generative.particles import Particles
+from infopursuit.strategies.generative.pruned import similar_order
 from quadrature import small_vae
 
 

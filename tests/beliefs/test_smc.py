@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.beliefs import SMC
-from infopursuit.beliefs import particles as module
-from infopursuit.beliefs.chains import target
-from infopursuit.beliefs.particles import LEAST, ParticleState
 from infopursuit.models.finite import segments, softmax
 from infopursuit.queries import patches
+from infopursuit.strategies import SMC
+from infopursuit.strategies.generative import particles as module
+from infopursuit.strategies.generative.langevin import target
+from infopursuit.strategies.generative.particles import LEAST, ParticleState
 from quadrature import Known, believe, estimates, mixed, pixels, posterior_of, small_vae, told, yes_no
 
 SHARED = SMC(n_draws=64, min_ess=0)

@@ -9,11 +9,11 @@ import pytest
 from benchmarks import amortized, opinion_pool, step_times, strategies, student
 from benchmarks.recipes import image_sets
 from benchmarks.recipes.image_sets import ImageSet, ImageTask
-from infopursuit.beliefs import LogPool
-from infopursuit.datasets import Dataset
-from infopursuit.models.amortized import QuerierTraining, Trunk
-from infopursuit.models.augmentation import RandomAffine
-from infopursuit.models.training import Training
+from infopursuit.app.datasets import Dataset
+from infopursuit.models.networks.amortized import QuerierTraining, Trunk
+from infopursuit.models.networks.augmentation import RandomAffine
+from infopursuit.models.networks.training import Training
+from infopursuit.strategies import LogPool
 
 SMALL = QuerierTraining(epochs=60, batch_size=32, learning_rate=5e-3, max_queries=3)
 

@@ -187,7 +187,7 @@ def test_the_table_of_the_paper():
     train, test = slice(0, 400), slice(400, 500)
     sample = Sample.of(query_set.variables, values[train], labels[train], n_classes=10)
     model = EmpiricalModel.of(sample, Blur((0.5,), (0.02,), (0.02,), shape=(8, 8)))
-    pursuit = ip.Pursuit.of(model, query_set, stopping=ip.Confidence(0.05) | ip.MaxQueries(8))
+    pursuit = ip.generative_pursuit(model, query_set, stopping=ip.Confidence(0.05) | ip.MaxQueries(8))
     trace = pursuit.run_values(values[test])
     settings = NetworkSettings(channels=6, hidden=32, epochs=6, batch_size=16, learning_rate=1e-2, refit=False)
     network = fit_network(query_set, values[train], labels[train], settings)

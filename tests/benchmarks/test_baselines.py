@@ -19,8 +19,8 @@ from benchmarks.baselines import (
     questions_by_node,
     score,
 )
-from infopursuit.evaluation.baselines import answer_matrix, feature_queries
 from infopursuit.queries import concepts, patches
+from infopursuit.strategies.baselines import answer_matrix, feature_queries
 from worlds import Given, digits, world_of, xor_rows
 
 # ---- rows -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from benchmarks.serving.load import Tally, _summary, bench_serve
 
 def test_people_are_answered(tmp_path, capsys):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.6, 0.7, 0.4], [0.4, 0.3, 0.6]])
-    ip.save(ip.Pursuit.of(model, ip.queries.concepts(["a", "b", "c"]), classes=["x", "y"]), tmp_path / "model")
+    ip.save(ip.generative_pursuit(model, ip.queries.concepts(["a", "b", "c"]), classes=["x", "y"]), tmp_path / "model")
     bench_serve(f"small={tmp_path / 'model'}", people=8, seconds=3, folder=tmp_path)
     told = json.loads((tmp_path / "serve-small.json").read_text())
     assert told["errors"] == 0

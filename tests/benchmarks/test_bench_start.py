@@ -10,12 +10,13 @@ import infopursuit as ip
 from benchmarks.jobs import bench_threads
 from benchmarks.serving.start import YARDSTICK, once
 from benchmarks.serving.workers import _even, bench_workers
-from infopursuit import serialization, shipped
+from infopursuit import shipped
+from infopursuit.estimator.storage import save
 
 
 @pytest.mark.slow
 def test_each_start_is_measured_once(tmp_path, capsys):
-    serialization.save(shipped.load("tumours"), tmp_path / "model")
+    save(shipped.load("tumours"), tmp_path / "model")
     header = ",".join(shipped.TUMOUR_COLUMNS.values())
     np.savetxt(tmp_path / "rows.csv", shipped.tumours()[2][:2], delimiter=",", header=header, comments="")
     found = once(tmp_path, tmp_path / "compiled", print, models=["animals", "tumours"])
@@ -28,7 +29,7 @@ def test_each_start_is_measured_once(tmp_path, capsys):
 
 def test_both_servers_are_asked(tmp_path):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.6, 0.7, 0.4], [0.4, 0.3, 0.6]])
-    ip.save(ip.Pursuit.of(model, ip.queries.concepts(["a", "b", "c"]), classes=["x", "y"]), tmp_path / "model")
+    ip.save(ip.generative_pursuit(model, ip.queries.concepts(["a", "b", "c"]), classes=["x", "y"]), tmp_path / "model")
     bench_workers(people=4, seconds=1, rounds=1, folder=tmp_path, mix={f"small={tmp_path / 'model'}": 1.0})
     told = json.loads((tmp_path / "serving-workers.json").read_text())
     one, two = told["tables"]["The same load on one and on two processes"]

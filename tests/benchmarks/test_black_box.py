@@ -10,9 +10,9 @@ import torch
 from benchmarks.baselines import hold_out, score
 from benchmarks.black_box import NetworkSettings, black_box, build_network, fit_network, load_network, save_network
 from benchmarks.inputs import Inputs
-from infopursuit.models.augmentation import RandomAffine
+from infopursuit.models.networks.augmentation import RandomAffine
 from infopursuit.queries import concepts
-from infopursuit.types import ModelFormatError
+from infopursuit.support.types import ModelFormatError
 from worlds import digits, xor_rows
 
 QUICK = NetworkSettings(channels=4, hidden=16, widths=(16,), epochs=4, batch_size=16, learning_rate=1e-2, patience=2)

@@ -10,8 +10,8 @@ from benchmarks.experiment import Experiment
 from benchmarks.recipes import calibration as recipe
 from benchmarks.reproduce import main
 from benchmarks.splits import halves, many_splits, one_split
-from infopursuit.calibration import TemperatureScaling, stopping_outcome
-from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.calibration.temperature import TemperatureScaling, stopping_outcome
+from infopursuit.pursuit.stopping import Confidence, MaxQueries
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,9 @@ def traced():
     labels = rng.integers(0, 2, 400)
     values = (rng.random((400, 8)) < np.where(labels == 0, 0.7, 0.3)[:, None]).astype(int)
     stopping = ip.Confidence(min(EPSILONS))
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts([f"q{i}" for i in range(8)]), stopping=stopping, patience=1)
+    pursuit = ip.generative_pursuit(
+        model, ip.queries.concepts([f"q{i}" for i in range(8)]), stopping=stopping, patience=1
+    )
     return pursuit.run_values(values), labels
 
 

@@ -14,9 +14,9 @@ from benchmarks.recipes import cub as recipe
 from benchmarks.recipes.shrinkage import Shrinkage, drawn_towards, expected
 from benchmarks.recipes.walks import walk
 from infopursuit import queries
-from infopursuit.engine import Pursuit
 from infopursuit.models import Sample, TableModel, naive_bayes
-from infopursuit.stopping import Confidence, InformationGain, MaxQueries
+from infopursuit.pursuit.stopping import Confidence, InformationGain, MaxQueries
+from infopursuit.strategies.generative.build import generative_pursuit
 
 
 def related_classes(n_classes=60, n_variables=40, seed=0):
@@ -96,9 +96,9 @@ def made_up(n_inputs=80):
 @pytest.mark.parametrize(("rule", "stop"), [("confidence", Confidence), ("gain", InformationGain)])
 def test_a_walk_stops_where_a_pursuit_with_that_rule_does(rule, stop):
     model, qs, values, labels = made_up()
-    walks = walk(Pursuit.of(model, qs, stopping=Confidence(1e-6) | MaxQueries(14)), values, labels, 14)
+    walks = walk(generative_pursuit(model, qs, stopping=Confidence(1e-6) | MaxQueries(14)), values, labels, 14)
     for epsilon in (0.3, 0.05, 0.01):
-        trace = Pursuit.of(model, qs, stopping=stop(epsilon) | MaxQueries(14)).run_values(values)
+        trace = generative_pursuit(model, qs, stopping=stop(epsilon) | MaxQueries(14)).run_values(values)
         np.testing.assert_array_equal(walks.stops(rule, epsilon), trace.length)
         point = walks.point(rule, epsilon)
         assert point.accuracy == pytest.approx((trace.predictions == labels).mean())
@@ -107,7 +107,7 @@ def test_a_walk_stops_where_a_pursuit_with_that_rule_does(rule, stop):
 
 def test_accuracy_at_a_length_lies_between_those_of_the_nearest_epsilons():
     model, qs, values, labels = made_up(400)
-    walks = walk(Pursuit.of(model, qs, stopping=Confidence(1e-6) | MaxQueries(14)), values, labels, 14)
+    walks = walk(generative_pursuit(model, qs, stopping=Confidence(1e-6) | MaxQueries(14)), values, labels, 14)
     for length in (2.0, 4.0, 6.5):
         low, high = (walks.point("gain", epsilon) for epsilon in walks.epsilons_for("gain", length))
         assert high.length < length <= low.length

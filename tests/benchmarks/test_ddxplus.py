@@ -6,7 +6,7 @@ import pytest
 import infopursuit as ip
 from benchmarks import ddxplus
 from data_fixtures import real_data  # noqa: F401
-from infopursuit.history import Histories
+from infopursuit.pursuit.histories import Histories
 from infopursuit.queries.queryset import QuerySet
 
 
@@ -32,7 +32,7 @@ def test_gains_of_set_answers_are_those_of_all_512_sets_within_their_monte_carlo
     probs = rng.uniform(0.05, 0.95, (4, 10))
     prior = np.array([0.4, 0.3, 0.2, 0.1])
     model = ip.models.TableModel(prior, None, probs)
-    belief = ip.beliefs.Exact(model, queries)
+    belief = ip.strategies.Exact(model, queries)
     allowed = np.ones((1, 2), dtype=bool)
     args = (belief.init(), Histories.empty(queries), allowed)
     drawn = ddxplus.SetGain(model, n_draws=4000).bind(belief, queries, None, None)(*args).value[0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.growth import AXES, draw, examples, exponent, main, summarise, watched, write_rows
-from infopursuit.progress import Progress
+from infopursuit.support.progress import Progress
 
 
 def test_an_exponent_is_the_slope_of_the_last_points():

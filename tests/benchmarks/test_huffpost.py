@@ -15,12 +15,12 @@ from benchmarks.recipes.log_odds import fit_log_odds
 from benchmarks.recipes.presence_network import fit_presence_network
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, all_answers, in_memory
 from data_fixtures import data_beside  # noqa: F401
-from infopursuit.datasets.dataset import fold_numbers, parts
-from infopursuit.engine import Pursuit
+from infopursuit.app.datasets.dataset import fold_numbers, parts
 from infopursuit.models import Sample, naive_bayes
 from infopursuit.models.folds import number_keys
-from infopursuit.stopping import MaxQueries
-from infopursuit.types import Variables
+from infopursuit.pursuit.stopping import MaxQueries
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.support.types import Variables
 
 SMALL = recipe.Settings(
     n_folds=2,
@@ -125,7 +125,7 @@ def test_all_answers_at_once_are_all_answers_one_by_one(fitted, family):
     qs, values, _ = fitted
     _, labels = sparse_rows()
     model = family.fit(Sample.of(qs.variables, values, labels), *family.options[0])
-    slow = Pursuit.of(model, qs, stopping=MaxQueries(len(qs))).run_values(values[:10]).posterior
+    slow = generative_pursuit(model, qs, stopping=MaxQueries(len(qs))).run_values(values[:10]).posterior
     np.testing.assert_allclose(np.exp(all_answers(model, values[:10])), slow, atol=1e-9)
     torch.testing.assert_close(in_memory(model).probs, model.block(slice(0, qs.variables.n_slots)), check_dtype=False)
 
@@ -133,8 +133,8 @@ def test_all_answers_at_once_are_all_answers_one_by_one(fitted, family):
 @pytest.mark.parametrize("limits", [Limits(0.05), Limits(0.01), Limits(0.01, 0.1), Limits(0.002, 0.3)])
 def test_stops_read_off_a_longer_trace_are_those_of_a_pursuit(fitted, limits):
     qs, values, model = fitted
-    trace = Pursuit.of(model, qs, stopping=Limits(1e-3).rule()).run_values(values[:60])
-    own = Pursuit.of(model, qs, stopping=limits.rule()).run_values(values[:60])
+    trace = generative_pursuit(model, qs, stopping=Limits(1e-3).rule()).run_values(values[:60])
+    own = generative_pursuit(model, qs, stopping=limits.rule()).run_values(values[:60])
     stops = stops_at(trace, limits)
     np.testing.assert_array_equal(stops, own.length)
     np.testing.assert_array_equal(guesses_at(trace, stops), own.predictions)
@@ -143,7 +143,7 @@ def test_stops_read_off_a_longer_trace_are_those_of_a_pursuit(fitted, limits):
 
 def test_the_shortest_limits_that_cost_little_are_chosen(fitted):
     qs, values, model = fitted
-    trace = Pursuit.of(model, qs, stopping=Limits(1e-6).rule()).run_values(values[:100])
+    trace = generative_pursuit(model, qs, stopping=Limits(1e-6).rule()).run_values(values[:100])
     whole = np.exp(all_answers(model, values[:100]))
     options = [Limits(gain) for gain in (0.2, 0.05, 0.01, 1e-3, 1e-5)]
     dear, cheap = (choose_limits(trace, whole, options, loss) for loss in (0.0, 1.0))

@@ -11,10 +11,10 @@ from benchmarks.recipes import image_sets, novelty, patch_sizes
 from benchmarks.recipes.image_sets import ImageSet, ImageTask, train_images
 from benchmarks.recipes.images import pixels_seen
 from benchmarks.reproduce import main
-from infopursuit.beliefs import SMC
-from infopursuit.datasets import Dataset
+from infopursuit.app.datasets import Dataset
 from infopursuit.models.empirical import Blur
-from infopursuit.models.training import Training
+from infopursuit.models.networks.training import Training
+from infopursuit.strategies import SMC
 
 SHAPE = (8, 8)
 

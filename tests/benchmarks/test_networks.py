@@ -12,7 +12,7 @@ from benchmarks import networks
 from benchmarks.exact_network import ExactBelief, World
 from benchmarks.optimal import ExpectedAccuracy, fewest_questions, follow, optimal
 from data_fixtures import real_data  # noqa: F401
-from infopursuit.history import Histories
+from infopursuit.pursuit.histories import Histories
 from isolated import run_alone
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pyAgrum's own
@@ -120,7 +120,7 @@ def test_the_belief_agrees_with_that_of_pyagrum(world):
     found = []
     for belief in (one, other):
         b = belief.update(belief.init(), np.zeros(2, int), histories)
-        gains = ip.acquisition.LookAhead().bind(belief, world.queries, None, None)(b, histories, allowed).value
+        gains = ip.strategies.LookAhead().bind(belief, world.queries, None, None)(b, histories, allowed).value
         answers = [belief.answer_distribution(b, q) for q in range(1, len(world.queries))]
         found.append((belief.log_posterior(b).value, gains, np.concatenate(answers, axis=1)))
     for mine, theirs in zip(*found, strict=True):
@@ -165,8 +165,8 @@ def test_no_strategy_is_better_than_the_optimal_one(world):
     for name, value in values.items():
         assert best[name][2] == pytest.approx(by_recursion(joint, value, nothing, 2), abs=1e-9)
         assert (np.diff(best[name]) >= -1e-12).all()
-    greedy = ip.Pursuit(world.queries, belief, ip.acquisition.LookAhead())
-    two = replace(greedy, acquisition=ip.acquisition.LookAhead(depth=2))
+    greedy = ip.Pursuit(world.queries, belief, ip.strategies.LookAhead())
+    two = replace(greedy, acquisition=ip.strategies.LookAhead(depth=2))
     accurate = replace(greedy, acquisition=ExpectedAccuracy(belief))
     for pursuit, last in ((greedy, None), (two, None), (two, greedy), (accurate, None)):
         for k in range(n + 1):
@@ -186,8 +186,8 @@ def test_regret_and_divergence_are_zero_for_the_truth_and_for_nothing_else(world
     setting = networks.Setting(world.target, n_questions=4, shown=(1, 3))
     ward = networks.Ward("here", setting, 60)
     object.__setattr__(ward, "world", world)  # in the place of a file
-    found = ward.exact(ip.acquisition.LookAhead())["after"]
-    at_random = ward.exact(ip.acquisition.RandomOrder())["after"]
+    found = ward.exact(ip.strategies.LookAhead())["after"]
+    at_random = ward.exact(ip.strategies.RandomOrder())["after"]
     learnt = ward.learnt(ip.models.naive_bayes(), 100)["after"]
     assert len(found) == 5
     assert "regret" not in found[4]

@@ -7,11 +7,11 @@ import infopursuit as ip
 from bars import after, bars
 from benchmarks.log_joint import log_joint
 from benchmarks.pool import Pooled, UnionModel
-from infopursuit.beliefs import Exact
-from infopursuit.beliefs import pruned as pruned_module
 from infopursuit.models import EmpiricalModel, TableModel
 from infopursuit.models.empirical import Blur, Flip
 from infopursuit.models.finite import softmax
+from infopursuit.strategies import Exact
+from infopursuit.strategies.generative import pruned as pruned_module
 from quadrature import posterior_of, updated
 
 QUERIES = ip.queries.concepts(["a", "b", "c", "d"])
@@ -42,7 +42,7 @@ def test_its_joint_is_the_weighted_sum_of_theirs(shares):
 @pytest.mark.parametrize("posterior", ["exact", "pruned"])
 def test_pursuits_believe_what_the_mixture_says(posterior):
     union = UnionModel(models())
-    pursuit = ip.Pursuit.of(union, QUERIES, posterior, ip.Confidence(0.05))
+    pursuit = ip.generative_pursuit(union, QUERIES, posterior, ip.Confidence(0.05))
     history = [(0, (1,)), (2, (0,))]
     seen = np.array([[1, -1, 0, -1]])
     joint = np.exp(log_joint(union, seen))[0]
@@ -144,8 +144,8 @@ def test_a_pursuit_of_a_pool_stops_later_where_its_models_disagree():
     inputs, truth = bars(60, np.random.default_rng(6), (6, 6), 0.1)
     stopping = ip.Confidence(0.05) | ip.MaxQueries(12)
     settings = {"n_states": 600, "n_screened": len(SMALL)}
-    alone = ip.Pursuit.of(sharp, SMALL, "pruned", stopping, **settings).run_values(inputs)
-    pooled = ip.Pursuit.of(UnionModel([sharp, soft]), SMALL, Pooled(), stopping, **settings)
+    alone = ip.generative_pursuit(sharp, SMALL, "pruned", stopping, **settings).run_values(inputs)
+    pooled = ip.generative_pursuit(UnionModel([sharp, soft]), SMALL, Pooled(), stopping, **settings)
     together = pooled.run_values(inputs)
     assert together.length.mean() > alone.length.mean()
     assert (together.predictions == truth).mean() > 0.95
@@ -164,7 +164,7 @@ def test_a_model_without_a_share_in_a_pool():
     tables = [TableModel([0.5, 0.5], None, [[p, 0.3], [1 - p, 0.6]]) for p in (0.9, 0.6)]
     queries = ip.queries.concepts(["a", "b"])
     X = [[1, 0], [0, 1], [-1, -1]]
-    trace = ip.Pursuit.of(UnionModel(tables, [0.0, 1.0]), queries, Pooled(), ip.MaxQueries(2)).run_values(X)
-    alone = ip.Pursuit.of(tables[1], queries, stopping=ip.MaxQueries(2))
+    trace = ip.generative_pursuit(UnionModel(tables, [0.0, 1.0]), queries, Pooled(), ip.MaxQueries(2)).run_values(X)
+    alone = ip.generative_pursuit(tables[1], queries, stopping=ip.MaxQueries(2))
     for i in range(3):
         np.testing.assert_allclose(trace.posterior[i], alone.believe(trace.history(i)), atol=1e-6)

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import promises
 from benchmarks.promises import Measured
-from infopursuit.novelty import NoveltyReference
+from infopursuit.calibration.novelty import NoveltyReference
 
 N = 25
 
@@ -32,7 +32,7 @@ def test_the_probabilities_of_the_world_are_those_of_its_draws():
     assert (said == labels).mean() == pytest.approx(world.joint[range(1024), everywhere].sum(), abs=0.02)
 
 
-@pytest.mark.parametrize("name", ["stopping", "sets", "novelty", "annotators", "gains"])
+@pytest.mark.parametrize("name", ["stopping", "sets", "novelty", "gains"])
 def test_what_is_promised_is_kept(name):
     assert all(kept(promises.PROMISES[name](N)))
 

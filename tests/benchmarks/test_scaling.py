@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks import scaling, step_times
-from infopursuit.engine import Pursuit
 from infopursuit.models import TableModel
+from infopursuit.pursuit.stopping import MaxQueries
 from infopursuit.queries import concepts
-from infopursuit.stopping import MaxQueries
+from infopursuit.strategies.generative.build import generative_pursuit
 
 
 def test_scaling_tells_sizes_times_and_exponents():
@@ -35,11 +35,11 @@ def test_the_steps_of_the_yardstick_are_those_of_a_run():
     model = TableModel([0.4, 0.3, 0.3], None, rng.uniform(0.1, 0.9, size=(3, 6)))
     queries = concepts([f"q{i}" for i in range(6)])
     values = rng.integers(0, 2, size=(20, 6))
-    pursuit = Pursuit.of(model, queries, stopping=MaxQueries(4))
+    pursuit = generative_pursuit(model, queries, stopping=MaxQueries(4))
     seconds = step_times.step_seconds(pursuit, values, n_steps=4)
     assert len(seconds) == 4
     remembered = len(pursuit.bindings.bind(pursuit)[1])
-    trace = Pursuit.of(model, queries, stopping=MaxQueries(4)).run_values(values)
+    trace = generative_pursuit(model, queries, stopping=MaxQueries(4)).run_values(values)
     histories = {trace.history(i)[:k] for i in range(20) for k in range(4)}
     assert remembered == len(histories)
 

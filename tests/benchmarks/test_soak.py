@@ -10,7 +10,7 @@ from benchmarks.serving.soak import Look, _growth, _passed, by_minute, draw, soa
 
 def test_people_play_and_memory_is_looked_at(tmp_path, capsys):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.6, 0.7, 0.4], [0.4, 0.3, 0.6]])
-    ip.save(ip.Pursuit.of(model, ip.queries.concepts(["a", "b", "c"]), classes=["x", "y"]), tmp_path / "model")
+    ip.save(ip.generative_pursuit(model, ip.queries.concepts(["a", "b", "c"]), classes=["x", "y"]), tmp_path / "model")
     soak(people=6, seconds=4, folder=tmp_path, workers=2, mix={f"small={tmp_path / 'model'}": 1.0})
     told = json.loads((tmp_path / "soak.json").read_text())
     assert told["errors"] == told["without_pause"]["errors"] == 0

@@ -8,8 +8,8 @@ import pytest
 
 import infopursuit as ip
 from benchmarks.sufficiency import audit, posteriors_after
-from infopursuit.beliefs import SMC, Langevin
 from infopursuit.models import VAE, MLPArchitecture
+from infopursuit.strategies import SMC, Langevin
 from worlds import world_of
 
 
@@ -65,7 +65,7 @@ def test_the_queries_of_a_pursuit_give_its_own_posterior(seed):
 def test_draws_are_those_of_the_pursuit(settings):
     model = VAE((2,) * 9, [0.3, 0.7], MLPArchitecture((8,)), latent_dim=2, seed=1)
     queries = ip.queries.patches((3, 3), size=2)
-    pursuit = ip.Pursuit.of(model, queries, settings, ip.MaxQueries(3))
+    pursuit = ip.generative_pursuit(model, queries, settings, ip.MaxQueries(3))
     values = np.random.default_rng(0).integers(0, 2, size=(12, 9))
     trace = pursuit.run_values(values)
     assert np.array_equal(posteriors_after(pursuit, values, trace.queries)[0], trace.posterior)
@@ -88,7 +88,7 @@ def test_what_is_not_in_the_explanation_does_not_count():
     queries = ip.queries.patches((2, 4), size=2)
     rng = np.random.default_rng(0)
     model = ip.models.TableModel([0.5, 0.5], None, rng.uniform(0.1, 0.9, size=(2, 8)))
-    pursuit = ip.Pursuit.of(model, queries)
+    pursuit = ip.generative_pursuit(model, queries)
     values = rng.integers(0, 2, size=(10, 8))
     other = values.copy()
     other[:, [2, 3, 6, 7]] = 1 - other[:, [2, 3, 6, 7]]
@@ -99,7 +99,7 @@ def test_what_is_not_in_the_explanation_does_not_count():
 
 def test_numbers_by_hand():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.6]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), classes=["cat", "dog"])
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]), classes=["cat", "dog"])
     values = [[1, 0], [0, 0], [1, 1], [-1, 1]]
     result = audit(pursuit, values, [[0], [0, 1], [], [0]], ["cat", "cat", "dog", "dog"])
     assert result.accuracy == 0.25  # ties go to the first class
@@ -112,7 +112,7 @@ def test_numbers_by_hand():
 
 def test_a_class_that_is_excluded_has_a_finite_loss():
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0], [0.0]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a"]))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["a"]))
     assert 700 < audit(pursuit, [[1]], [[0]], [1]).log_loss < np.inf
 
 
@@ -128,6 +128,6 @@ def test_a_class_that_is_excluded_has_a_finite_loss():
 )
 def test_what_does_not_fit_is_refused(queries, labels, named):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.6]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]))
     with pytest.raises(ValueError, match=named):
         audit(pursuit, [[1, 0], [0, 0]], queries, labels)

@@ -9,7 +9,7 @@ import infopursuit as ip
 from benchmarks import symcat
 from benchmarks.symcat import Strategy, World
 from data_fixtures import real_data  # noqa: F401
-from infopursuit.acquisition import LookAhead
+from infopursuit.strategies import LookAhead
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_report_model_is_the_sum_over_all_sets_of_symptoms(world, context):
 def test_conditions_and_symptoms_that_are_left_out_change_nothing(world):
     patients, questions = symcat.draw(world, 60, 4), symcat.Questions(world.symptoms, {})
     walk = symcat.walk(world, patients, Strategy(), None, 3)
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         ip.models.TableModel(np.full(4, 0.25), None, world.yes), questions, stopping=ip.MaxQueries(3)
     )
     for reported in np.unique(patients.reported):
@@ -65,7 +65,7 @@ def test_declared_errors_are_those_of_answer_noise_with_a_report_that_is_right(w
     for reported in np.unique(patients.reported).tolist():
         rows = np.flatnonzero(patients.reported == reported)
         noise = ip.AnswerNoise(0.9, {world.symptoms[reported]: 1.0})
-        pursuit = ip.Pursuit.of(model, questions, stopping=ip.MaxQueries(3), noise=noise)
+        pursuit = ip.generative_pursuit(model, questions, stopping=ip.MaxQueries(3), noise=noise)
         trace = pursuit.run_values(patients.symptoms[rows], known=[reported], progress=False)
         assert walk.posterior[rows] == pytest.approx(trace.posterior, abs=1e-9)
 
@@ -74,11 +74,11 @@ def test_two_steps_by_mutual_information_are_those_of_plain_look_ahead(world):
     questions = symcat.Questions(world.symptoms, {})
     model = ip.models.TableModel(np.full(4, 0.25), None, world.yes)
     gains = []
-    for belief in (symcat.Ahead(model, questions), ip.beliefs.Exact(model, questions)):
+    for belief in (symcat.Ahead(model, questions), ip.strategies.Exact(model, questions)):
         pursuit = ip.Pursuit(questions, belief, LookAhead(depth=2, n_candidates=5))
         gains.append(pursuit.utilities(pursuit.start()).value[0])
     assert gains[0] == pytest.approx(gains[1], abs=1e-5)
-    assert (gains[0] > ip.Pursuit.of(model, questions).utilities(pursuit.start()).value[0]).all()
+    assert (gains[0] > ip.generative_pursuit(model, questions).utilities(pursuit.start()).value[0]).all()
 
 
 def test_patients_report_a_symptom_that_they_have(world):

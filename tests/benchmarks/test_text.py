@@ -13,7 +13,7 @@ from benchmarks.recipes.history_network import Demonstrations, Training, demonst
 from benchmarks.recipes.log_odds import fit_log_odds
 from benchmarks.recipes.text_queries import with_phrases
 from benchmarks.recipes.word_groups import GroupBelief, GroupGain, WordGroups, agglomerate
-from infopursuit.datasets.dataset import Dataset
+from infopursuit.app.datasets.dataset import Dataset
 from infopursuit.models import Sample
 from infopursuit.testing import check_belief, check_strategy
 
@@ -84,7 +84,7 @@ def test_a_network_is_less_sure_of_repeated_words_than_naive_bayes():
     shown = Demonstrations(values[:800], labels[:800], paths, np.zeros(800, np.int64), (model,))
     network = fit_network(model, shown, Training(epochs=12, rate=0.01), say=lambda text: None)
     p = network.predict(values[800:].astype(np.float64))[0][np.arange(400), labels[800:]]
-    exact = ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(10)).run_values(values[800:], progress=False)
+    exact = ip.generative_pursuit(model, queries, stopping=ip.MaxQueries(10)).run_values(values[800:], progress=False)
     naive = exact.posterior[np.arange(400), labels[800:]]
     assert -np.log(p).mean() < 0.69  # ln 2 is that of no answer at all
     assert -np.log(naive).mean() > 1.0

@@ -10,8 +10,8 @@ import torch
 
 import infopursuit as ip
 from benchmarks.vae_files import load_vae, save_vae
-from infopursuit import files
 from infopursuit.models import ConvArchitecture, MLPArchitecture, Training
+from infopursuit.support import files
 from test_serialization import Crash, read
 
 
@@ -158,7 +158,7 @@ def test_other_files_are_no_vaes(metadata, message, tmp_path):
 
 
 def test_a_table_is_no_vae(tmp_path):
-    pursuit = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"]))
+    pursuit = ip.generative_pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"]))
     ip.save(pursuit, tmp_path)
     manifest, payload = read(tmp_path)
     about = {"format": "infopursuit.vae", "version": 1, "model": manifest["pursuit"]["belief"]["model"]}

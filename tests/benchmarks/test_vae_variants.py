@@ -8,8 +8,8 @@ import torch
 
 from benchmarks.vae_variants import AggregateVAE, SoftVAE, aggregate, soften
 from infopursuit.models import Blur
-from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
-from infopursuit.models.autoencoder import VAE, log_normal
+from infopursuit.models.networks.architectures import ConvArchitecture, MLPArchitecture
+from infopursuit.models.networks.autoencoder import VAE, log_normal
 
 
 @pytest.fixture

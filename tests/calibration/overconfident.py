@@ -3,7 +3,7 @@
 import numpy as np
 
 import infopursuit as ip
-from infopursuit.calibration import HeldOutRuns
+from infopursuit.calibration.temperature import HeldOutRuns
 
 N_STEPS, N_CLASSES = 12, 4
 

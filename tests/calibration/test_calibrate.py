@@ -9,9 +9,9 @@ from overconfident import repeated_answers, too_sure
 from sklearn.base import clone
 
 import infopursuit as ip
-from infopursuit.calibration import TemperatureScaling
-from infopursuit.model_files import own_checksum
-from infopursuit.risk_control import NotGuaranteed
+from infopursuit.calibration.risk_control import NotGuaranteed
+from infopursuit.calibration.temperature import TemperatureScaling
+from infopursuit.saving.files import own_checksum
 
 HELD_OUT, LATER = repeated_answers(1500, seed=1), repeated_answers(1500, seed=2)
 

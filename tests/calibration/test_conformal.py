@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from overconfident import N_CLASSES, N_STEPS, pursuits
 
-from infopursuit.conformal import PredictionSets, min_inputs_for_coverage, prediction_sets
+from infopursuit.calibration.conformal import PredictionSets, min_inputs_for_coverage, prediction_sets
 
 COVERAGE = 0.9
 

@@ -5,8 +5,7 @@ import pytest
 from overconfident import pursuits
 from scipy.stats import binom
 
-from infopursuit.calibration import calibrate, stopping_outcome
-from infopursuit.risk_control import (
+from infopursuit.calibration.risk_control import (
     NotGuaranteed,
     candidate_thresholds,
     choose_threshold,
@@ -16,6 +15,7 @@ from infopursuit.risk_control import (
     min_inputs_for_target,
     plan_sequence,
 )
+from infopursuit.calibration.temperature import calibrate, stopping_outcome
 
 TARGET, DELTA, N_DRAWS = 0.9, 0.1, 300
 

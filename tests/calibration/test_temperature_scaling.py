@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import infopursuit as ip
-from infopursuit.calibration import MAX_TEMPERATURE, MIN_TEMPERATURE, TemperatureScaling
+from infopursuit.calibration.temperature import MAX_TEMPERATURE, MIN_TEMPERATURE, TemperatureScaling
 from worlds import world_of
 
 HOT = TemperatureScaling(2.5)
@@ -105,7 +105,7 @@ def test_a_skipped_question_changes_nothing():
 
 def test_rules_look_at_what_is_believed():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9] * 6, [0.1] * 6])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(list("abcdef")), stopping=ip.Confidence(0.05))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(list("abcdef")), stopping=ip.Confidence(0.05))
     assert pursuit.run([[1] * 6]).length.tolist() == [2]
     hot = replace(pursuit, calibrator=TemperatureScaling(2.0))
     assert hot.run([[1] * 6]).length.tolist() == [3]

@@ -16,8 +16,8 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import shipped
-from infopursuit.cli import main
-from infopursuit.shipped import read_animals, version
+from infopursuit.app.cli import main
+from infopursuit.app.shipped import read_animals, version
 
 TABLE = read_animals()
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import infopursuit
-from infopursuit import cli
-from infopursuit.cli import demo
-from infopursuit.datasets import digits
+from infopursuit.app import cli
+from infopursuit.app.cli import demo
+from infopursuit.app.datasets import digits
 from isolated import run_alone
 
 PNG = b"\x89PNG"
@@ -57,9 +57,9 @@ def test_the_table_says_what_happened(small, tmp_path, capsys):
 WITHOUT_MATPLOTLIB = """
 import sys
 from dataclasses import replace
-from infopursuit import cli
-from infopursuit.cli import demo
-from infopursuit.datasets import digits
+from infopursuit.app import cli
+from infopursuit.app.cli import demo
+from infopursuit.app.datasets import digits
 
 data = digits()
 demo.digits = lambda: replace(

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit import cli
-from infopursuit.datasets import digits, tables
-from infopursuit.datasets.examples import as_classes, has_training_part, read_examples
+from infopursuit.app import cli
+from infopursuit.app.datasets import digits
+from infopursuit.app.datasets.examples import as_classes, has_training_part, read_examples
+from infopursuit.estimator import table_files as tables
 from isolated import run_alone
 
 DIFFERENT = ("command", "provenance", "data", "seconds", "rows")
@@ -294,7 +295,7 @@ def test_without_pyarrow_a_table_says_what_to_install(model, tmp_path):
     frame.assign(label=kind).to_csv(tmp_path / "a.csv", index=False)
     code = """
 import contextlib, sys
-from infopursuit import cli
+from infopursuit.app import cli
 
 with contextlib.redirect_stderr(sys.stdout):
     assert cli.main(["evaluate", *sys.argv[1:]]) == 2

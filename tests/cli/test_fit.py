@@ -9,10 +9,10 @@ import pytest
 import infopursuit as ip
 from benchmarks.datasets import data_folder, zoo
 from data_fixtures import data_beside  # noqa: F401
-from infopursuit import cli
-from infopursuit.datasets.labelled import label_table
-from infopursuit.jobs import job as explain_job
-from infopursuit.tabular import Trial
+from infopursuit.app import cli
+from infopursuit.app.jobs import job as explain_job
+from infopursuit.estimator.labelled import label_table
+from infopursuit.estimator.tables import Trial
 
 
 def animals(n=120, seed=0):

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.beliefs import Exact
+from infopursuit.strategies import Exact
+from infopursuit.support.types import Variables
 from infopursuit.testing import check_acquisition, check_belief, check_model
-from infopursuit.types import Variables
 from worlds import Given, random_world, table_model
 
 
@@ -30,7 +30,7 @@ def _empirical(seed, smoothing, dtype=np.float32, **options):
 def _particles(sizes, dtype=torch.float32):
     """Decoded draws of a VAE: to everything that asks for probabilities they are a finite model."""
     vae = ip.models.VAE(sizes, [0.5, 0.3, 0.2], ip.models.MLPArchitecture((8,)), 2).to(dtype=dtype)
-    return ip.beliefs.SMC(n_draws=7).build(vae, questions(vae)).particles
+    return ip.strategies.SMC(n_draws=7).build(vae, questions(vae)).particles
 
 
 MODELS = [
@@ -68,7 +68,7 @@ def test_beliefs_and_gains_about_it_keep_theirs(model):
     tolerance = 1e-9 if model.dtype == np.float64 else 1e-6
     queries, belief = questions(model), Exact(model, questions(model))
     check_belief(belief, queries, n_histories=4, n_steps=2, tolerance=tolerance)
-    check_acquisition(ip.acquisition.MutualInformation(), belief, queries, n_histories=3, tolerance=tolerance)
+    check_acquisition(ip.strategies.MutualInformation(), belief, queries, n_histories=3, tolerance=tolerance)
 
 
 def test_a_class_can_be_ruled_out(model):
@@ -81,7 +81,7 @@ def test_a_class_can_be_ruled_out(model):
     np.testing.assert_allclose(other.with_class_prior(wanted).class_prior, wanted, atol=1e-12)
     with pytest.raises(ValueError, match=r"class_prior\[0\]"):
         other.with_class_prior(np.full(model.n_classes, 1 / model.n_classes))
-    trace = ip.Pursuit.of(other, questions(model), stopping=ip.MaxQueries(1)).run_values(
+    trace = ip.generative_pursuit(other, questions(model), stopping=ip.MaxQueries(1)).run_values(
         np.zeros((1, len(model.variables)))
     )
     assert trace.posterior[0, 0] == 0
@@ -102,8 +102,8 @@ def test_float32_gives_nearly_the_same_gains(model):
     assert model.to().dtype == model.dtype
     queries = questions(model)
     for options in ({}, {"exact_gains": False}):
-        one, two = (ip.Pursuit.of(m, queries, **options).session().gains for m in (model, other))
+        one, two = (ip.generative_pursuit(m, queries, **options).session().gains for m in (model, other))
         np.testing.assert_allclose(one, two, atol=1e-5)
     history = [(0, (0,)), (len(queries) - 1, (1,))]
-    one, two = (ip.Pursuit.of(m, queries).believe(history) for m in (model, other))
+    one, two = (ip.generative_pursuit(m, queries).believe(history) for m in (model, other))
     np.testing.assert_allclose(one, two, atol=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infopursuit import datasets
-from infopursuit.datasets import Dataset
+from infopursuit.app.datasets import Dataset
 
 
 def test_the_public_names():

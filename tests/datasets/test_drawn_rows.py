@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.datasets import tables
-from infopursuit.datasets.tables import read_frame
+from infopursuit.estimator import table_files as tables
+from infopursuit.estimator.table_files import read_frame
 
 N = 5_000
 FRAME = pd.DataFrame({"row": np.arange(N), "half": np.arange(N) / 2, "name": [f"n{i}" for i in range(N)]})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.datasets import Dataset, fold_numbers
+from infopursuit.app.datasets import Dataset, fold_numbers
 
 
 @given(

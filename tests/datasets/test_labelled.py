@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import infopursuit as ip
-from infopursuit.datasets.labelled import label_table
+from infopursuit.estimator.labelled import label_table
 
 
 def people(n=60):

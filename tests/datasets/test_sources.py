@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.datasets.examples import Source
+from infopursuit.app.datasets.examples import Source
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infopursuit.datasets import tables
-from infopursuit.datasets.tables import TableRows, read_frame, take_rows
-from infopursuit.queries.tables import read_table
+from infopursuit.estimator import table_files as tables
+from infopursuit.estimator.table_files import TableRows, read_frame, take_rows
+from infopursuit.queries.frames import read_table
 
 
 def table(n, seed=0):

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.assessment import ENOUGH_ROWS, MIN_GROUPS, N_PARTS, Measured, assessment_of, held_out_parts
-from infopursuit.models.masked import Training
+from infopursuit.estimator.assessment import ENOUGH_ROWS, MIN_GROUPS, N_PARTS, Measured, assessment_of, held_out_parts
+from infopursuit.models.networks.masked import Training
 
 Classifier = partial(ip.InformationPursuitClassifier, verbose=False)
 QUICK_HYBRID = ip.Hybrid(n_members=2, training=Training(max_steps=60, n_units=16))

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import infopursuit as ip
-from infopursuit import estimator
+from infopursuit.estimator import classifier as estimator
 
 Classifier = ip.InformationPursuitClassifier
 X = np.array([[0.0, 1.0], [1.0, 5.0], [2.0, 3.0], [3.0, 4.0], [4.0, 2.0], [5.0, 0.0]])

@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import infopursuit as ip
-from infopursuit.beliefs import SMC, Langevin
 from infopursuit.models import ConvArchitecture, MLPArchitecture, Training
-from infopursuit.models import training as module
-from infopursuit.models.training import VAELearner
+from infopursuit.models.networks import training as module
+from infopursuit.models.networks.training import VAELearner
+from infopursuit.strategies import SMC, Langevin
 
 Classifier = ip.InformationPursuitClassifier
 NAMES = list("abcdef")

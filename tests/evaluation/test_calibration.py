@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from infopursuit.evaluation.measures import BIN_EDGES, accuracy_interval, calibration
+from infopursuit.calibration.temperature import BIN_EDGES
+from infopursuit.evaluation.measures import accuracy_interval, calibration
 
 POSTERIOR = [[0.55, 0.45, 0.0], [0.1, 0.9, 0.0], [0.92, 0.04, 0.04], [0.0, 0.0, 1.0], [0.3, 0.35, 0.35]]
 LABELS = [1, 1, 0, 2, 0]

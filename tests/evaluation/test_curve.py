@@ -2,15 +2,16 @@
 
 import pytest
 
-from infopursuit import Confidence, Pursuit
+from infopursuit import Confidence
 from infopursuit.evaluation.measures import confidence_curve, point_of
+from infopursuit.strategies.generative.build import generative_pursuit
 from worlds import world_of
 
 EPSILONS = (0.3, 0.2, 0.1, 0.05)
 
 
 def pursuit(world, epsilon, patience):
-    return Pursuit.of(world.model, world.queries, stopping=Confidence(epsilon), patience=patience)
+    return generative_pursuit(world.model, world.queries, stopping=Confidence(epsilon), patience=patience)
 
 
 @pytest.mark.parametrize("patience", [0, 1, 2])

@@ -19,7 +19,7 @@ from infopursuit.evaluation.evaluate import (
 )
 from infopursuit.evaluation.measures import confidence_curve, point_of, stops_at
 from infopursuit.models import VAE, MLPArchitecture
-from infopursuit.models.autoencoder import log_evidence
+from infopursuit.models.networks.autoencoder import log_evidence
 from worlds import KINDS, world_of
 
 NAMES = ["wings", "red", "loud"]
@@ -28,7 +28,9 @@ NAMES = ["wings", "red", "loud"]
 def birds(stopping, **options):
     """A world in which one answer gives 0.9, and two that agree 81/82."""
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5, 0.9], [0.1, 0.5, 0.1]])
-    return ip.Pursuit.of(model, ip.queries.concepts(NAMES), stopping=stopping, classes=["bird", "rock"], **options)
+    return ip.generative_pursuit(
+        model, ip.queries.concepts(NAMES), stopping=stopping, classes=["bird", "rock"], **options
+    )
 
 
 X = [[1, 0, 1], [1, 1, 1], [0, 0, 0], [1, 0, 0], [0, 1, 0]]
@@ -84,12 +86,14 @@ def test_the_own_point_of_the_curve_is_the_row_also_with_patience_and_gaps(seed,
     world, rng = world_of(seed, kind="yes_no", zeros=False)
     values = world.inputs(rng, 60, unknown=0.3)
     labels = rng.integers(0, world.model.n_classes, 60)
-    pursuit = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.1), patience=patience)
+    pursuit = ip.generative_pursuit(world.model, world.queries, stopping=ip.Confidence(0.1), patience=patience)
     trace = pursuit.run_values(values)
     assert confidence_curve(trace, labels, [0.1], patience)[0] == point_of(
         0.1, trace.predictions == labels, trace.length
     )
-    early = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.3), patience=patience).run_values(values)
+    early = ip.generative_pursuit(
+        world.model, world.queries, stopping=ip.Confidence(0.3), patience=patience
+    ).run_values(values)
     assert stops_at(trace, 0.3, patience).tolist() == early.length.tolist()
 
 
@@ -118,7 +122,7 @@ def test_map_is_the_posterior_after_all_answers(seed, kind):
 def test_map_knows_only_what_the_queries_tell():
     queries = ip.queries.patches((1, 3), size=(1, 2), stride=2)  # the last pixel is under no patch
     model = ip.models.TableModel([0.5, 0.5], None, [[0.6, 0.5, 1.0], [0.4, 0.5, 0.0]])
-    found = map_using_q(ip.Pursuit.of(model, queries), [[1, 0, 0], [1, 0, 1]])
+    found = map_using_q(ip.generative_pursuit(model, queries), [[1, 0, 0], [1, 0, 1]])
     np.testing.assert_allclose(found, [[0.6, 0.4]] * 2)
 
 
@@ -139,13 +143,15 @@ class Vowels(ip.queries.QuerySet):
 
 def test_map_where_queries_tell_a_part_of_an_variable():
     model = ip.models.TableModel([0.5, 0.5], None, [[[[0.2, 0.8, 0.0]]], [[[0.4, 0.0, 0.6]]]])
-    found = map_using_q(ip.Pursuit.of(model, Vowels()), [[0], [1], [2]])
+    found = map_using_q(ip.generative_pursuit(model, Vowels()), [[0], [1], [2]])
     np.testing.assert_allclose(found, [[1 / 3, 2 / 3], [0.8 / 1.4, 0.6 / 1.4], [0.8 / 1.4, 0.6 / 1.4]])
 
 
 def test_answers_that_cannot_be_leave_map_at_the_prior():
     model = ip.models.TableModel([0.7, 0.3], None, [[1.0], [1.0]])
-    np.testing.assert_allclose(map_using_q(ip.Pursuit.of(model, ip.queries.concepts(["a"])), [[0]]), [[0.7, 0.3]])
+    np.testing.assert_allclose(
+        map_using_q(ip.generative_pursuit(model, ip.queries.concepts(["a"])), [[0]]), [[0.7, 0.3]]
+    )
 
 
 def test_map_of_many_states_looks_at_the_first_inputs(monkeypatch):
@@ -161,7 +167,7 @@ def test_map_of_many_states_looks_at_the_first_inputs(monkeypatch):
 def test_a_vae_is_evaluated_with_its_encoder():
     model = VAE((2,) * 4, [0.3, 0.7], MLPArchitecture((8,)), latent_dim=2, seed=1)
     queries = ip.queries.concepts(list("abcd"))
-    pursuit = ip.Pursuit.of(model, queries, ip.beliefs.SMC(n_draws=200), ip.MaxQueries(2))
+    pursuit = ip.generative_pursuit(model, queries, ip.strategies.SMC(n_draws=200), ip.MaxQueries(2))
     values = np.random.default_rng(0).integers(0, 2, size=(12, 4))
     whole = log_evidence(model, values, seed=0)
     np.testing.assert_allclose(

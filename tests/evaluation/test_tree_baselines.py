@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infopursuit.evaluation.baselines import BOOSTED, FOREST, MAX_BOOSTED_CLASSES, TREE, on_answers, on_columns
 from infopursuit.queries import concepts, patches
+from infopursuit.strategies.baselines import BOOSTED, FOREST, MAX_BOOSTED_CLASSES, TREE, on_answers, on_columns
 
 ROWS = np.arange(40)
 

@@ -16,10 +16,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from drawn import hybrid_pursuit, network_belief, network_pursuit
 
 import infopursuit as ip
-from infopursuit.acquisition.network import acquisition_for
-from infopursuit.beliefs import SMC, Langevin
 from infopursuit.models import EmpiricalModel, Flip
-from infopursuit.noise import NoisyAnnotator
+from infopursuit.pursuit.noise import NoisyAnnotator
+from infopursuit.strategies import SMC, Langevin
+from infopursuit.strategies.amortized.querier import acquisition_for
 from quadrature import mixed, pixels
 from worlds import world_of
 
@@ -49,7 +49,7 @@ def examples(**options):
     values, labels = marks()
     model = EmpiricalModel(values[12:], labels[12:], Flip((0.1, 0.5)), n_classes=3, dtype=DTYPE)
     queries = ip.queries.concepts([f"mark {a}" for a in range(values.shape[1])])
-    return ip.Pursuit.of(model, queries, **{"stopping": ip.Confidence(0.05), **options}), values[:12]
+    return ip.generative_pursuit(model, queries, **{"stopping": ip.Confidence(0.05), **options}), values[:12]
 
 
 def small_images(**options):
@@ -57,7 +57,7 @@ def small_images(**options):
     values, labels = marks(400, 36)
     model = EmpiricalModel(values[10:], labels[10:], Flip((0.05, 0.3)), n_classes=3, dtype=DTYPE)
     queries = ip.queries.patches((6, 6), size=3)
-    return ip.Pursuit.of(model, queries, **{"stopping": ip.Confidence(0.01), **options}), values[:10]
+    return ip.generative_pursuit(model, queries, **{"stopping": ip.Confidence(0.01), **options}), values[:10]
 
 
 def subsampled():
@@ -144,7 +144,7 @@ def amortized(unit, **parts):
 def pooled(unit="score", reweight=False, network_asks=False, **parts):
     generative, values = examples()
     other = network_belief(generative.queries, SEED, unit)
-    belief = ip.beliefs.OpinionPool(generative.belief, other, (0.8, 0.3), reweight=reweight)
+    belief = ip.strategies.OpinionPool(generative.belief, other, (0.8, 0.3), reweight=reweight)
     acquisition = acquisition_for(other) if network_asks else generative.acquisition
     pool = replace(generative, belief=belief, acquisition=acquisition, **parts)
     return pool.run_values(values)
@@ -153,7 +153,7 @@ def pooled(unit="score", reweight=False, network_asks=False, **parts):
 def two_networks():
     generative, values = examples()
     members = [network_belief(generative.queries, seed, "nats") for seed in (SEED, SEED + 1)]
-    belief = ip.beliefs.LogPool(*members, (0.6, 0.6))
+    belief = ip.strategies.LogPool(*members, (0.6, 0.6))
     rule = ip.InformationGain(0.2) | ip.MaxQueries(5)
     return ip.Pursuit(generative.queries, belief, acquisition_for(members[0]), rule).run_values(values)
 
@@ -181,7 +181,7 @@ CASES = {
     "novelty queries": novelty,
     "known beforehand": known_beforehand,
     "hybrid": hybrid,
-    "hybrid, two steps": lambda: hybrid(acquisition=ip.acquisition.LookAhead(depth=2)),
+    "hybrid, two steps": lambda: hybrid(acquisition=ip.strategies.LookAhead(depth=2)),
     "hybrid, costs and patience": hybrid_priced,
     "hybrid, known beforehand": hybrid_known,
     "amortised, scores": lambda: amortized("score"),

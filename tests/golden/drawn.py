@@ -4,11 +4,11 @@ import numpy as np
 import torch
 
 import infopursuit as ip
-from infopursuit.acquisition.network import acquisition_for
-from infopursuit.beliefs.network import NetworkBelief, VariableInputs
-from infopursuit.beliefs.predictor import PredictorBelief
-from infopursuit.models.amortized import Trunk, TwoHeads
-from infopursuit.models.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
+from infopursuit.models.networks.amortized import Trunk, TwoHeads
+from infopursuit.models.networks.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
+from infopursuit.strategies.amortized.belief import NetworkBelief, VariableInputs
+from infopursuit.strategies.amortized.querier import acquisition_for
+from infopursuit.strategies.hybrid.belief import PredictorBelief
 
 N_CLASSES = 3
 N_MEMBERS = 3
@@ -52,7 +52,7 @@ def hybrid_pursuit(seed, **parts):
     predictor = MaskedClassifier(encoding, masked_networks(generator, encoding, N_MEMBERS, N_CLASSES))
     answer_model = AnswerNetwork(encoding, masked_networks(generator, encoding, 1, int(offsets[-1])), offsets)
     belief = PredictorBelief(predictor, answer_model, queries, n_screened=3)
-    acquisition = parts.pop("acquisition", ip.acquisition.LookAhead())
+    acquisition = parts.pop("acquisition", ip.strategies.LookAhead())
     return ip.Pursuit(queries, belief, acquisition, **parts), X[:12]
 
 

@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 
 import infopursuit as ip
 from benchmarks.datasets.files import read_bytes, read_lines
-from infopursuit.cli import EXPECTED, main
-from infopursuit.conversation import resume_session
-from infopursuit.datasets import tables
-from infopursuit.datasets.examples import read_examples
-from infopursuit.datasets.tables import read_arrays, read_frame
-from infopursuit.explanation import Explanation
+from infopursuit.app.cli import EXPECTED, main
+from infopursuit.app.conversation import resume_session
+from infopursuit.app.datasets.examples import read_examples
+from infopursuit.estimator import table_files as tables
+from infopursuit.estimator.table_files import read_arrays, read_frame
+from infopursuit.estimator.tables import read_costs
+from infopursuit.pursuit.explanation import Explanation
 from infopursuit.queries.wording import read_wording
-from infopursuit.tabular import read_costs
 
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -56,7 +56,7 @@ def attempt(read, *arguments):
 @pytest.fixture(scope="module")
 def pursuit():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    return ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), classes=["x", "y"], stopping=ip.MaxQueries(2))
+    return ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]), classes=["x", "y"], stopping=ip.MaxQueries(2))
 
 
 @pytest.fixture
@@ -357,8 +357,6 @@ def test_the_command_line_says_it_in_one_line(tmp_path, capsys, pursuit):
             ["fit", str(tmp_path / name), "--label", "a", "--out", str(tmp_path / "out")],
             ["explain", str(tmp_path / name), "--model", str(tmp_path / "model"), "--out", str(tmp_path / "out")],
             ["evaluate", str(tmp_path / "model"), str(tmp_path / name)],
-            ["lint", str(tmp_path / name), "--label", "a"],
-            ["monitor", str(tmp_path / name), "--model", str(tmp_path / "model"), "--reference", str(tmp_path / name)],
         ):
             assert main(command) == 2, command
             said = capsys.readouterr().err
@@ -438,7 +436,7 @@ def test_an_explanation_comes_back(told):
      [{"query": "a", "answer": {"weights": [[float("inf")]]}}], [{"query": "a", "answer": {"yes": -1}}]],
 )  # fmt: skip
 def test_sessions_that_are_none(history, tmp_path, pursuit):
-    from infopursuit.conversation import FORMAT, fingerprint
+    from infopursuit.app.conversation import FORMAT, fingerprint
 
     file = tmp_path / "session.json"
     file.write_text(json.dumps({"format": FORMAT, "model": fingerprint(pursuit), "history": history}))
@@ -461,8 +459,8 @@ def test_reading_hostile_files_stays_within_its_memory(tmp_path):
     script = """
 import sys
 from pathlib import Path
-from infopursuit.datasets.tables import import_arrow, read_arrays, read_frame
-from infopursuit.tabular import read_costs
+from infopursuit.estimator.table_files import import_arrow, read_arrays, read_frame
+from infopursuit.estimator.tables import read_costs
 from benchmarks.hardening.limits import forget_peak, limit_memory, resident
 import_arrow()
 limit_memory(2**28)

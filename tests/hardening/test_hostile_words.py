@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit import cli, plots
+from infopursuit import plots
+from infopursuit.app import cli
 
 HOSTILE = {
     "script": "<script>alert(1)</script>",
@@ -104,6 +105,5 @@ def test_figures_show_the_words_as_they_are(fitted, tmp_path):
     word, clf, frame, labels = fitted
     trace = clf.explain(frame)
     plots.save(plots.strategy_tree(ip.strategy_tree(clf)), tmp_path / "tree.png")
-    plots.save(plots.first_queries(trace), tmp_path / "first.svg")
     confidence, right = trace.posterior.max(axis=1), trace.predictions == labels
     plots.save(plots.calibration(confidence, right, title=word), tmp_path / "calibration.png")

@@ -15,20 +15,11 @@ import torch
 from soundness import DECISIONS, NUMBERS
 
 import infopursuit as ip
-from infopursuit.beliefs import SMC, Langevin, Pruned
 from infopursuit.evaluation.evaluate import evaluate
-from infopursuit.models import (
-    VAE,
-    Blur,
-    EmpiricalModel,
-    Flip,
-    MLPArchitecture,
-    Training,
-    empirical,
-    latent_classes,
-    masked,
-)
-from infopursuit.models.training import train
+from infopursuit.models import VAE, Blur, EmpiricalModel, Flip, MLPArchitecture, Training, empirical, latent_classes
+from infopursuit.models.networks import masked
+from infopursuit.models.networks.training import train
+from infopursuit.strategies import SMC, Langevin, Pruned
 from quadrature import mixed, yes_no
 
 RNG = np.random.default_rng(0)
@@ -80,7 +71,7 @@ def of_data(data):
 
 
 def learnt():
-    """Fitting, asking, calibrating, novelty, evaluating, checking data."""
+    """Fitting, asking, calibrating, novelty, evaluating."""
     found = {}
     marks = ip.queries.concepts([f"mark {a}" for a in range(12)])
     for name, learner in (("mixture", latent_classes(3)), ("examples", empirical(Flip((0.1, 0.5))))):
@@ -93,7 +84,6 @@ def learnt():
     columns = ip.InformationPursuitClassifier(strategy="table", random_state=2).fit(TABLE[:100, :2], LABELS[:100])
     found["chosen model"] = of_model(columns)
     found["evaluation"] = of_data(asdict(evaluate(columns, TABLE[100:, :2], LABELS[100:])))
-    found["lint"] = of_data(json.loads(ip.lint(None, TABLE[:40, :2], LABELS[:40]).to_json()))
     return found
 
 
@@ -104,7 +94,7 @@ def asked():
     model = EmpiricalModel(IMAGES, np.arange(600) % 3, Blur(shape=(6, 6)), dtype="float64")
     options = {"exact_gains": False, "n_states": 200, "n_screened": 6}
     found["some states"] = of_trace(
-        ip.Pursuit.of(model, patches, stopping=ip.MaxQueries(3), **options).run_values(IMAGES[:12])
+        ip.generative_pursuit(model, patches, stopping=ip.MaxQueries(3), **options).run_values(IMAGES[:12])
     )
     return found
 
@@ -119,11 +109,13 @@ def asked_float32():
     for known in (yes_no(2, seed=5), mixed(1, seed=4)):
         for sampler in (SMC(n_draws=600, min_ess=30, n_own=24, n_moves=2), Langevin(16, 4, 2)):
             rules = ip.Confidence(0.05) | ip.MaxQueries(3)
-            pursuit = ip.Pursuit.of(known.model, known.queries, sampler, rules, seed=3)
+            pursuit = ip.generative_pursuit(known.model, known.queries, sampler, rules, seed=3)
             found[f"{sampler.kind} {len(known.queries)}"] = of_trace(pursuit.run_values(known.inputs(3, seed=9)))
     patches = ip.queries.patches((6, 6), size=3)
     model = EmpiricalModel(IMAGES, np.arange(600) % 3, Blur(shape=(6, 6)))
-    found["pruned"] = of_trace(ip.Pursuit.of(model, patches, Pruned(), ip.MaxQueries(3)).run_values(IMAGES[:12]))
+    found["pruned"] = of_trace(
+        ip.generative_pursuit(model, patches, Pruned(), ip.MaxQueries(3)).run_values(IMAGES[:12])
+    )
     return found
 
 

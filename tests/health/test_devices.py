@@ -10,14 +10,14 @@ from far import DEVICE, Far, WrongDevice, far_away, near
 from soundness import assert_same
 
 import infopursuit as ip
-from infopursuit.beliefs import SMC, Langevin
-from infopursuit.conversation import look_ahead
+from infopursuit.app.conversation import look_ahead
+from infopursuit.calibration.novelty import NoveltyReference
 from infopursuit.models import vae
-from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
-from infopursuit.models.augmentation import RandomAffine
-from infopursuit.models.autoencoder import VAE, log_evidence
-from infopursuit.models.training import Training, train
-from infopursuit.novelty import NoveltyReference
+from infopursuit.models.networks.architectures import ConvArchitecture, MLPArchitecture
+from infopursuit.models.networks.augmentation import RandomAffine
+from infopursuit.models.networks.autoencoder import VAE, log_evidence
+from infopursuit.models.networks.training import Training, train
+from infopursuit.strategies import SMC, Langevin
 from quadrature import mixed
 
 RNG = np.random.default_rng(0)
@@ -86,9 +86,9 @@ class Hasty(VAE):
 def test_planted_faults_are_found(kind):
     model = kind((2,) * 25, [1 / 3] * 3, MLPArchitecture((8,)), 2)
     few = SMC(n_draws=20, min_ess=0)
-    ip.Pursuit.of(model, SINGLE, few, ip.MaxQueries(1)).run_values(GAPPY[:1])
+    ip.generative_pursuit(model, SINGLE, few, ip.MaxQueries(1)).run_values(GAPPY[:1])
     with far_away(), pytest.raises(WrongDevice):
-        ip.Pursuit.of(model.to("cuda"), SINGLE, few, ip.MaxQueries(1)).run_values(GAPPY[:1])
+        ip.generative_pursuit(model.to("cuda"), SINGLE, few, ip.MaxQueries(1)).run_values(GAPPY[:1])
 
 
 # ---- pursuits -------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_planted_faults_are_found(kind):
 def test_draws(sampler):
     known = mixed(1, seed=4)
     both(
-        lambda device: ip.Pursuit.of(
+        lambda device: ip.generative_pursuit(
             known.model.to(device), known.queries, sampler, ip.MaxQueries(2), n_novelty_queries=1
         ),
         known.inputs(1, seed=2),
@@ -117,7 +117,7 @@ def test_draws(sampler):
 def test_a_convolutional_vae():
     base = VAE((2,) * 25, [1 / 3] * 3, ConvArchitecture((5, 5)), 4)
     few = SMC(n_draws=40, min_ess=20, n_own=8, n_moves=1)
-    both(lambda device: ip.Pursuit.of(base.to(device), PATCHES, few, ip.MaxQueries(2)), GAPPY[:2])
+    both(lambda device: ip.generative_pursuit(base.to(device), PATCHES, few, ip.MaxQueries(2)), GAPPY[:2])
     with far_away():
         far = log_evidence(base.to("cuda"), GAPPY)
     np.testing.assert_allclose(far, log_evidence(base, GAPPY), rtol=1e-6)
@@ -154,7 +154,7 @@ def test_a_classifier_from_end_to_end(tmp_path):
     found = {}
     for device in ("cpu", "cuda"):
         with far_away():
-            pursuit = ip.Pursuit.of(clf.model_.to(device), SINGLE, few, ip.MaxQueries(2), n_novelty_queries=1)
+            pursuit = ip.generative_pursuit(clf.model_.to(device), SINGLE, few, ip.MaxQueries(2), n_novelty_queries=1)
             trace = pursuit.run(IMAGES[:4])
             reference = NoveltyReference.from_model(pursuit, 20)
             session = pursuit.session()

@@ -7,8 +7,8 @@ import pytest
 from soundness import assert_sound
 
 import infopursuit as ip
-from infopursuit.beliefs import Exact
 from infopursuit.models import TableModel
+from infopursuit.strategies import Exact
 from quadrature import posterior_of, updated
 
 N_VARIABLES = 5000
@@ -50,7 +50,7 @@ def test_a_pursuit_that_asks_everything(table, belief):
     model = TableModel(PRIOR, None, table[:, :n].clip(1e-5, 1 - 1e-5))
     queries = ip.queries.concepts([f"a{a}" for a in range(n)])
     x = (np.random.default_rng(2).random((1, n)) < 0.5).astype(np.int64)
-    pursuit = ip.Pursuit.of(model, queries, belief, ip.MaxQueries(n))
+    pursuit = ip.generative_pursuit(model, queries, belief, ip.MaxQueries(n))
     trace = pursuit.run_values(x)
     assert_sound(trace)
     assert trace.length.tolist() == [n]

@@ -199,7 +199,7 @@ def _bare_names(node: ast.AST) -> Iterator[str]:
 def _owner(dotted: str) -> str:
     """Return the package in which the object of a dotted name lives.
 
-    ``infopursuit.progress.time`` lives in ``time``: its attributes are those of every module.
+    ``infopursuit.support.progress.time`` lives in ``time``: its attributes are those of every module.
     """
     parts = dotted.split(".")
     if parts[0] not in OURS:
@@ -248,10 +248,16 @@ def test_what_is_allowed_is_still_there():
         ("import os as system\nmonkeypatch.setattr(system, 'replace', crash)", "os"),
         ("def test(patched):\n    import sys\n    patched.setattr(sys, 'stdin', text)", "sys"),
         ("monkeypatch.setattr('sys.stdin', text)", "sys"),
-        ("monkeypatch.setattr('infopursuit.progress.time.monotonic', clock)", "infopursuit.progress.time"),
-        ("from infopursuit import progress as module\nmonkeypatch.setattr(module.time, 'monotonic', clock)",
-         "infopursuit.progress.time"),
-        ("from infopursuit import threads\nmonkeypatch.delattr(threads.os, 'cpu_count')", "infopursuit.threads.os"),
+        (
+            "monkeypatch.setattr('infopursuit.support.progress.time.monotonic', clock)",
+            "infopursuit.support.progress.time",
+        ),
+        ("from infopursuit.support import progress as module\nmonkeypatch.setattr(module.time, 'monotonic', clock)",
+         "infopursuit.support.progress.time"),
+        (
+            "from infopursuit.support import threads\nmonkeypatch.delattr(threads.os, 'cpu_count')",
+            "infopursuit.support.threads.os",
+        ),
         ("import sys\nmonkeypatch.setitem(sys.modules, 'ray', None)", "sys.modules"),
         ("import numpy as np\nmonkeypatch.setattr(np.linalg, 'qr', other)", "numpy.linalg"),
         ("from importlib import metadata\nmonkeypatch.setattr(metadata, 'version', other)", "importlib.metadata"),
@@ -283,8 +289,8 @@ def test_what_belongs_to_the_process_is_refused(code, what):
     "code",
     [
         "from infopursuit import files\nmonkeypatch.setattr(files, '_rename', crash)",
-        "monkeypatch.setattr('infopursuit.trace.Trace.to_arrow', other)",
-        "from infopursuit.jobs.job import Explainer\nmonkeypatch.setattr(Explainer, '__call__', other)",
+        "monkeypatch.setattr('infopursuit.pursuit.trace.Trace.to_arrow', other)",
+        "from infopursuit.app.jobs.job import Explainer\nmonkeypatch.setattr(Explainer, '__call__', other)",
         "def test(model):\n    model.states = {}",
         "import torch\nwith torch.random.fork_rng(devices=[]):\n    torch.manual_seed(0)",
         "import warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('ignore')",

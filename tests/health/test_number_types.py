@@ -14,9 +14,9 @@ from rational import Rational
 from soundness import assert_sound
 
 import infopursuit as ip
-from infopursuit.beliefs import SMC, Langevin
 from infopursuit.models import Blur, EmpiricalModel, Flip, TableModel, latent_classes
 from infopursuit.models.sample import Sample
+from infopursuit.strategies import SMC, Langevin
 from quadrature import mixed, pixels, small_vae, yes_no
 from worlds import random_world, table_model
 
@@ -52,7 +52,7 @@ def pair(make, queries, values, **options):
     for dtype in (np.float64, np.float32):
         model = make(dtype)
         assert model.dtype == dtype
-        both.append(ip.Pursuit.of(model, queries, stopping=rules, **options).run_values(values))
+        both.append(ip.generative_pursuit(model, queries, stopping=rules, **options).run_values(values))
         assert_sound(both[-1])
     return both
 
@@ -97,7 +97,9 @@ def test_draws_that_all_histories_share(make):
     values = one.inputs(6, seed=1)
     sampler = SMC(n_draws=300, min_ess=0)
     rules = ip.Confidence(EPSILON) | ip.MaxQueries(5)
-    traces = [ip.Pursuit.of(known.model, known.queries, sampler, rules).run_values(values) for known in (one, two)]
+    traces = [
+        ip.generative_pursuit(known.model, known.queries, sampler, rules).run_values(values) for known in (one, two)
+    ]
     assert same_but_for_ties(*traces, posteriors=1e-4, gains=1e-4) >= 6
 
 
@@ -108,7 +110,7 @@ def test_chains_agree_within_their_standard_errors(sampler):
     beliefs, errors = [], []
     for dtype in (torch.float64, torch.float32):
         known = yes_no(2, seed=5, dtype=dtype)
-        pursuit = ip.Pursuit.of(known.model, known.queries, sampler)
+        pursuit = ip.generative_pursuit(known.model, known.queries, sampler)
         state = pursuit.start()
         for query, answer in history:
             state = pursuit.absorb(state, pursuit.branch(query, answer), state.watch)
@@ -132,10 +134,10 @@ def test_what_is_possible_stays_possible_in_a_float32():
         table_model([0.5, 0.5], [[1.0], [1.0]], probs, dtype=np.float32),
         table_model([0.5, 0.5], [[1.0], [1.0]], probs).to(dtype=np.float32),
     ):
-        assert np.isfinite(ip.Pursuit.of(model, queries).believe(((0, (0,)),))).all()
+        assert np.isfinite(ip.generative_pursuit(model, queries).believe(((0, (0,)),))).all()
     never = TableModel([0.5, 0.5], None, [[1.0], [1.0]], dtype=np.float32)
     with pytest.raises(ip.ImpossibleAnswer):
-        ip.Pursuit.of(never, queries).session([(0, (0,))])
+        ip.generative_pursuit(never, queries).session([(0, (0,))])
     true = Rational([0.5, 0.5], [[1.0], [1.0]], probs, queries).posterior([(0, (0,))])
-    exact = ip.Pursuit.of(table_model([0.5, 0.5], [[1.0], [1.0]], probs), queries).believe(((0, (0,)),))
+    exact = ip.generative_pursuit(table_model([0.5, 0.5], [[1.0], [1.0]], probs), queries).believe(((0, (0,)),))
     np.testing.assert_allclose(exact, true, atol=1e-12)

@@ -19,14 +19,15 @@ import pytest
 from soundness import assert_same_row, assert_same_traces
 
 import infopursuit as ip
-from infopursuit.acquisition import tables
-from infopursuit.acquisition.mutual_information import FiniteGains
-from infopursuit.acquisition.ranking import ROUGH_TIE
-from infopursuit.beliefs import SMC, Exact, pruned
 from infopursuit.models import EmpiricalModel, Flip, latent_classes
 from infopursuit.models.finite import FiniteModel, segments
 from infopursuit.models.sample import Sample
-from infopursuit.threads import thread_limit
+from infopursuit.pursuit.ranking import ROUGH_TIE
+from infopursuit.strategies import SMC, Exact
+from infopursuit.strategies.generative import answer_tables as tables
+from infopursuit.strategies.generative import pruned
+from infopursuit.strategies.generative.gains import FiniteGains
+from infopursuit.support.threads import thread_limit
 from quadrature import mixed
 from worlds import random_rules, world_of
 
@@ -37,25 +38,25 @@ SAMPLE = Sample.of(MARKS.variables, one_result.MARKS, one_result.KINDS)
 
 def examples(rows=slice(300), dtype="float64", **options):
     model = EmpiricalModel(one_result.MARKS[rows], one_result.KINDS[rows], Flip((0.1, 0.5)), n_classes=3, dtype=dtype)
-    return ip.Pursuit.of(model, MARKS, **{"stopping": ip.Confidence(0.02), **options})
+    return ip.generative_pursuit(model, MARKS, **{"stopping": ip.Confidence(0.02), **options})
 
 
 def thresholds():
     queries = ip.queries.columns(one_result.TABLE)
     sample = Sample.of(queries.variables, queries.observe(one_result.TABLE), one_result.LABELS)
-    return ip.Pursuit.of(latent_classes(2).fit(sample), queries, stopping=ip.Confidence(0.02))
+    return ip.generative_pursuit(latent_classes(2).fit(sample), queries, stopping=ip.Confidence(0.02))
 
 
 def patches(belief="exact", **options):
     queries = ip.queries.patches((6, 6), size=3)
     model = EmpiricalModel(one_result.IMAGES[:300], np.arange(300) % 3, Flip((0.1, 0.4)), dtype="float64")
-    return ip.Pursuit.of(model, queries, belief, ip.MaxQueries(3), **options)
+    return ip.generative_pursuit(model, queries, belief, ip.MaxQueries(3), **options)
 
 
 def particles():
     known = mixed(1, seed=4)
     sampler = SMC(n_draws=60, min_ess=30, n_own=16, n_moves=2)
-    return ip.Pursuit.of(known.model, known.queries, sampler, ip.Confidence(0.1) | ip.MaxQueries(3))
+    return ip.generative_pursuit(known.model, known.queries, sampler, ip.Confidence(0.1) | ip.MaxQueries(3))
 
 
 FINITE = {
@@ -63,8 +64,10 @@ FINITE = {
     "gain rule": lambda: examples(stopping=ip.InformationGain(0.01)),
     "noise": lambda: examples(noise=ip.AnswerNoise(0.9)),
     "costs": lambda: examples(costs=ip.Costs(np.arange(12) / 4)),
-    "mixture": lambda: ip.Pursuit.of(latent_classes(4).fit(SAMPLE), MARKS, stopping=ip.Confidence(0.02)),
-    "naive Bayes": lambda: ip.Pursuit.of(ip.models.naive_bayes().fit(SAMPLE), MARKS, stopping=ip.Confidence(0.02)),
+    "mixture": lambda: ip.generative_pursuit(latent_classes(4).fit(SAMPLE), MARKS, stopping=ip.Confidence(0.02)),
+    "naive Bayes": lambda: ip.generative_pursuit(
+        ip.models.naive_bayes().fit(SAMPLE), MARKS, stopping=ip.Confidence(0.02)
+    ),
     "thresholds": thresholds,
     "patches": lambda: patches(exact_gains=True),
 }
@@ -172,7 +175,11 @@ def test_ties_would_be_decided_by_rounding(other_processor, monkeypatch):
         found = set()
         for seed in range(12):
             other_processor(seed)
-            found.add(int(ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(1)).run_values(marks[:1]).queries[0, 0]))
+            found.add(
+                int(
+                    ip.generative_pursuit(model, queries, stopping=ip.MaxQueries(1)).run_values(marks[:1]).queries[0, 0]
+                )
+            )
         return found
 
     assert len(first_queries()) == 1
@@ -218,7 +225,7 @@ def test_a_copy_of_a_query_ties_with_it_in_float32():
     marks = one_result.MARKS[:200][:, [*range(12), *range(12)]]
     queries = ip.queries.concepts([f"mark {a}" for a in range(24)])
     model = EmpiricalModel(marks, one_result.KINDS[:200], Flip((0.1, 0.5)), n_classes=3)
-    pursuit = ip.Pursuit.of(model, queries, "pruned", ip.MaxQueries(1))
+    pursuit = ip.generative_pursuit(model, queries, "pruned", ip.MaxQueries(1))
     gains = pursuit.utilities(pursuit.start()).value[0]
     assert np.abs(gains[:12] - gains[12:]).max() < ROUGH_TIE
     assert pursuit.run_values(marks[:1]).queries[0, 0] == gains[:12].argmax()

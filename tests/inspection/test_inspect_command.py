@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit import cli
+from infopursuit.app import cli
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.model_card import OWNER, plain, write_model_card
+from infopursuit.estimator.card import OWNER, plain, write_model_card
 from test_serialization import NAMES, marks, pictures, table, texts
 
 HEADINGS = [
@@ -37,7 +37,7 @@ def fit(kind):
     elif kind == "vae":
         X, y = marks()
         learner = ip.models.vae(ip.models.MLPArchitecture((4,)), 2, SHORT)
-        clf = Classifier(ip.queries.concepts(NAMES), learner, ip.beliefs.SMC(n_draws=30))
+        clf = Classifier(ip.queries.concepts(NAMES), learner, ip.strategies.SMC(n_draws=30))
     elif kind == "words":
         X, y = texts()
         clf = Classifier(ip.queries.words(min_count=1), "table")
@@ -69,8 +69,7 @@ def test_the_headings_are_those_of_the_paper(thing):
 def test_rows_classes_and_shares_are_those_of_the_data(thing):
     _, clf, _, y = thing
     training = section(clf.model_card(), "Training Data")
-    assert f"**Rows**: {len(y)}" in training
-    assert clf.profile_.fingerprint in training
+    assert f"**Rows**, by their weight: {len(y)}" in training
     rows = re.findall(r"^\| (\S+) \| ([\d,]+) \| ([\d.]+) % \| ([\d.]+) % \|$", training, re.MULTILINE)
     assert [row[0] for row in rows] == [str(c) for c in clf.classes_]
     for c, (_, count, share, prior) in enumerate(rows):
@@ -87,22 +86,6 @@ def test_questions_are_counted_and_shown_in_words(thing):
     assert shown[0] == plain(queries.sentences[0])
     assert shown[-1] == plain(queries.sentences[-1])
     assert set(shown) <= {plain(sentence) for sentence in queries.sentences}
-
-
-def test_gaps_of_training_are_told(thing):
-    kind, clf, X, _ = thing
-    factors = section(clf.model_card(), "Factors")
-    values = clf.queries_.observe(X)
-    share = (values == -1).mean(axis=0)
-    if not share.any():
-        assert "No answer was missing in training" in factors
-        return
-    told = re.findall(r"([\w. \\]+) \(([\d.]+) %\)", factors)
-    assert float(told[0][1]) == pytest.approx(100 * share.max(), abs=0.05)
-    assert f"{(share > 0).sum()} of {len(share)}" in factors
-    if kind == "table":
-        shares = {name.strip(): float(p) for name, p in told}
-        assert shares["bill"] == pytest.approx(100 * X["bill"].isna().mean(), abs=0.05)
 
 
 def test_the_model_the_posterior_and_the_rule(thing):
@@ -144,7 +127,7 @@ def test_the_card_comes_back_with_the_model(thing, tmp_path):
     assert (tmp_path / "CARD.md").read_text() == clf.model_card() == ip.load(tmp_path).model_card()
 
 
-# ---- calibration and drift ------------------------------------------------------------------------------------------
+# ---- calibration and training ---------------------------------------------------------------------------------------
 
 
 def test_a_calibration_is_told_where_there_is_one():
@@ -154,11 +137,10 @@ def test_a_calibration_is_told_where_there_is_one():
     assert "### Calibration" not in clf.model_card()
 
 
-def test_whether_drift_can_be_told():
+def test_a_pursuit_does_not_know_its_training():
     clf, _, _ = fit("words")
-    assert "A profile of the training answers is saved" in clf.model_card()
+    assert "Not recorded with this model" not in clf.model_card()
     alone = write_model_card(clf.pursuit_)
-    assert "No profile of the training answers" in alone
     assert "Not recorded with this model" in section(alone, "Training Data")
     assert "| class | prior |" in alone
 
@@ -192,7 +174,7 @@ def test_weights_are_told():
     weights = np.where(y == 0, 2.5, 1.0)
     clf = Classifier(ip.queries.concepts(NAMES), ip.models.naive_bayes(1.0)).fit(X, y, sample_weight=weights)
     training = section(clf.model_card(), "Training Data")
-    assert f"**Rows**: {clf.profile_.n_rows:,.1f} (effective sample size)" in training
+    assert f"**Rows**, by their weight: {weights.sum():g}" in training
     assert f"| 0 | {2.5 * (y == 0).sum():g} |" in training
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.inspection import EARLY, query_frequencies
+from infopursuit.evaluation.inspection import EARLY, query_frequencies
 from worlds import KINDS, world_of
 
 
@@ -45,7 +45,7 @@ def test_without_labels_by_prediction(trace):
 def animals():
     model = ip.models.TableModel([0.4, 0.3, 0.3], None, [[0.9, 0.1, 0.5], [0.1, 0.9, 0.5], [0.1, 0.1, 0.5]])
     names = ["has fur, and that all over its body with no place left out at all", "fins", "old"]
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         model,
         ip.queries.concepts(names),
         stopping=ip.Confidence(0.3),
@@ -73,7 +73,7 @@ def test_classes_without_inputs_have_no_share(animals):
 
 
 def test_a_pursuit_that_asks_nothing():
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         ip.models.TableModel([0.5, 0.5], None, [[0.5], [0.4]]), ip.queries.concepts(["fur"]), stopping=ip.MaxQueries(0)
     )
     found = query_frequencies(pursuit.run([[1], [0]]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.inspection import strategy_tree
+from infopursuit.evaluation.inspection import strategy_tree
 from theory import pursuit_tree
 from worlds import KINDS, random_rules, world_of
 
@@ -92,7 +92,9 @@ def test_no_stop_is_the_beginning_of_another_history():
 def wide_pursuit(shape=(4, 4), size=4, seed=0):
     rng = np.random.default_rng(seed)
     model = ip.models.TableModel([0.5, 0.5], None, rng.choice([0.03, 0.5, 0.95], size=(2, shape[0] * shape[1])))
-    return ip.Pursuit.of(model, ip.queries.patches(shape, size=size), stopping=ip.MaxQueries(2), classes=["a", "b"])
+    return ip.generative_pursuit(
+        model, ip.queries.patches(shape, size=size), stopping=ip.MaxQueries(2), classes=["a", "b"]
+    )
 
 
 def test_the_most_probable_of_very_many_answers_are_found():
@@ -122,14 +124,16 @@ def test_pixels_that_were_seen_leave_fewer_answers():
 def test_answer_noise_counts():
     """A wrong answer is as probable as the noise says: 0.9 of 0.8, and 0.1 of 0.2."""
     model = ip.models.TableModel([0.5, 0.5], None, [[0.8], [0.8]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a"]), stopping=ip.MaxQueries(1), noise=ip.AnswerNoise(0.9))
+    pursuit = ip.generative_pursuit(
+        model, ip.queries.concepts(["a"]), stopping=ip.MaxQueries(1), noise=ip.AnswerNoise(0.9)
+    )
     no, yes = strategy_tree(pursuit, 1, **ALL).root.branches
     assert (no.probability, yes.probability) == pytest.approx((0.26, 0.74))
 
 
 def test_rare_ways_are_put_together():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.995, 0.5], [0.999, 0.4]])
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         model, ip.queries.concepts(["wings", "red"]), stopping=ip.MaxQueries(2), classes=["crow", "cat"]
     )
     tree = strategy_tree(pursuit, 2, min_share=0.01)
@@ -144,7 +148,7 @@ def test_rare_ways_are_put_together():
 
 def test_an_answer_that_is_not_known_has_its_own_way():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["wings", "red"]), stopping=ip.MaxQueries(2))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["wings", "red"]), stopping=ip.MaxQueries(2))
     tree = strategy_tree(pursuit, 2, X=[[np.nan, 1], [1, 0], [0, 0]])
     assert [(b.said, b.n_inputs, round(b.probability, 6)) for b in tree.root.branches] == [
         ("not known", 1, 0.0),
@@ -157,7 +161,7 @@ def test_text_is_eighty_columns_wide_and_tells_every_node():
     names = ["a question of very many words that no terminal has the room for, whatever its width is", "red", "old"]
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6, 0.7], [0.1, 0.4, 0.2]])
     classes = ["a class with a name that is much too long for a column", "cat"]
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(names), stopping=ip.Confidence(0.001), classes=classes)
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(names), stopping=ip.Confidence(0.001), classes=classes)
     tree = strategy_tree(pursuit, 3, X=np.eye(3), y=[classes[0], "cat", "cat"])
     for width in (60, 80, 110):
         lines = tree.to_text(width=width).splitlines()
@@ -186,7 +190,7 @@ def test_json_has_all_of_it():
 
 def test_rules_are_the_leaves_as_sentences():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.2, 0.5]])
-    pursuit = ip.Pursuit.of(
+    pursuit = ip.generative_pursuit(
         model, ip.queries.concepts(["wings", "red"]), stopping=ip.MaxQueries(1), classes=["crow", "cat"]
     )
     tree = strategy_tree(pursuit, X=[[1, 1], [1, 0], [0, 0]])
@@ -203,7 +207,7 @@ def test_a_classifier_and_a_bank_have_trees_too():
     y = np.where(X[:, 0] + X[:, 1] > 1, "both", "not")
     clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abcde")), strategy="empirical").fit(X, y)
     exact = strategy_tree(clf, 2, **ALL)
-    bank = ip.Pursuit.of(clf.model_, clf.queries_, belief="pruned", classes=clf.classes_)
+    bank = ip.generative_pursuit(clf.model_, clf.queries_, belief="pruned", classes=clf.classes_)
     for a, b in zip(exact.nodes(), strategy_tree(bank, 2, **ALL).nodes(), strict=True):
         assert a.history == b.history
         assert a.probability == pytest.approx(b.probability, abs=1e-3)
@@ -227,6 +231,6 @@ def test_mistakes_are_named():
 
 def test_a_tree_that_nobody_could_read_is_refused():
     model = ip.models.TableModel([0.5, 0.5], None, np.random.default_rng(0).uniform(0.3, 0.7, size=(2, 14)))
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts([f"q{i}" for i in range(14)]), stopping=ip.Confidence(0))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts([f"q{i}" for i in range(14)]), stopping=ip.Confidence(0))
     with pytest.raises(ValueError, match="depth=14 with min_share=0"):
         strategy_tree(pursuit, 14, min_share=0)

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit import cli, jobs
-from infopursuit.jobs.engines import Engine
-from infopursuit.jobs.job import Explainer, at_once
+from infopursuit import jobs
+from infopursuit.app import cli
+from infopursuit.app.jobs.engines import Engine
+from infopursuit.app.jobs.job import Explainer, at_once
 from isolated import run_alone
 from traces import assert_same_traces
 
@@ -180,8 +181,8 @@ def test_a_full_disk_is_told_in_one_line_and_the_finished_parts_stay(made, undis
     """The limit on the size of a file lets the first part be written and not the second, which is larger."""
     code = """
 import resource, signal, sys
-from infopursuit import cli
-from infopursuit.jobs.job import Explainer
+from infopursuit.app import cli
+from infopursuit.app.jobs.job import Explainer
 real = Explainer.__call__
 def limited(self, unit):
     if unit["number"] == 2:

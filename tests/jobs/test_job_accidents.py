@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit import cli, jobs
-from infopursuit.datasets.examples import Source
-from infopursuit.jobs.job import Explainer, _checksum, _make
+from infopursuit import jobs
+from infopursuit.app import cli
+from infopursuit.app.datasets.examples import Source
+from infopursuit.app.jobs.job import Explainer, _checksum, _make
 from traces import assert_same_traces
 
 N, PART = 120, 10
@@ -132,8 +133,8 @@ def test_two_jobs_in_one_folder_at_once_and_the_lock_of_a_dead_one(made, tmp_pat
     """The first one stops itself (SIGSTOP) after some parts: it lives, and holds its lock, until it is killed."""
     code = """
 import os, signal, sys
-from infopursuit import cli
-from infopursuit.jobs.job import Explainer
+from infopursuit.app import cli
+from infopursuit.app.jobs.job import Explainer
 real = Explainer.__call__
 def stopping(self, unit):
     if unit["number"] == 3:
@@ -205,7 +206,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(made, mounted):
 
 SLOWLY = """
 import io, os, pathlib, sys, time
-from infopursuit import cli
+from infopursuit.app import cli
 
 class SlowFile(io.FileIO):
     def write(self, data):

@@ -98,7 +98,7 @@ def test_what_a_killed_worker_left_half_written_is_swept(made, tmp_path):
     real, left = jobs.job.Explainer.__call__, []
 
     def littering(self, unit):
-        code = "import os, sys, pathlib; from infopursuit.files import replacing\n"
+        code = "import os, sys, pathlib; from infopursuit.support.files import replacing\n"
         code += "with replacing(pathlib.Path(sys.argv[1])) as beside: os.kill(os.getpid(), 9)"
         subprocess.run([sys.executable, "-c", code, self.job.part(unit["number"])], check=False)
         left.extend(file for file in done.traces.iterdir() if file.name.startswith("."))

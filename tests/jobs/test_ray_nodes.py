@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from infopursuit.jobs.engines import MAX_RETRIES, _dispatch
+from infopursuit.app.jobs.engines import MAX_RETRIES, _dispatch
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit import cli, jobs
-from infopursuit.datasets.dataset import fold_numbers
-from infopursuit.jobs.sweep import Runner
+from infopursuit import jobs
+from infopursuit.app import cli
+from infopursuit.app.datasets.dataset import fold_numbers
+from infopursuit.app.jobs.sweep import Runner
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from benchmarks.paper_architecture import PaperArchitecture
-from infopursuit.models.architectures import (
+from infopursuit.models.networks.architectures import (
     KINDS,
     MAX_LOG_STD,
     MIN_LOG_STD,
@@ -24,7 +24,7 @@ from infopursuit.models.architectures import (
     initialise,
 )
 from infopursuit.models.storing import settings_from_spec
-from infopursuit.types import Variables
+from infopursuit.support.types import Variables
 
 SIZES = {"binary": (2, 2, 2, 2), "categorical": (3, 5, 3), "mixed": (2, 3, 2, 4, 2), "one": (2,), "one of four": (4,)}
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.models import augmentation
-from infopursuit.models.augmentation import RandomAffine
+from infopursuit.models.networks import augmentation
+from infopursuit.models.networks.augmentation import RandomAffine
 
 
 def picture(rows, columns, n=1, seed=0, unknown=0.0):

@@ -9,11 +9,11 @@ import pytest
 import torch
 from scipy.special import logsumexp
 
-from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
-from infopursuit.models.autoencoder import VAE, log_evidence, log_normal
-from infopursuit.models.training import Training, train
+from infopursuit.models.networks.architectures import ConvArchitecture, MLPArchitecture
+from infopursuit.models.networks.autoencoder import VAE, log_evidence, log_normal
+from infopursuit.models.networks.training import Training, train
 
-module = importlib.import_module("infopursuit.models.autoencoder")
+module = importlib.import_module("infopursuit.models.networks.autoencoder")
 SIZES = (2, 3, 2, 2, 4, 2)
 PRIOR = [0.5, 0.3, 0.2]
 

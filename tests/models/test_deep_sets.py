@@ -10,11 +10,11 @@ import infopursuit as ip
 pytest.importorskip("torch")
 import torch
 
-from infopursuit.amortized import default_trunk
-from infopursuit.beliefs.network import AnswerSetInputs, NetworkBelief
-from infopursuit.models.amortized import QuerierTraining, Trunk, TwoHeads
-from infopursuit.models.deep_sets import AnswerSets, DeepSets
+from infopursuit.models.networks.amortized import QuerierTraining, Trunk, TwoHeads
+from infopursuit.models.networks.deep_sets import AnswerSets, DeepSets
 from infopursuit.models.sample import Sample
+from infopursuit.strategies.amortized.amortized import default_trunk
+from infopursuit.strategies.amortized.belief import AnswerSetInputs, NetworkBelief
 
 QUERIES = ip.queries.patches((5, 5), size=3, levels=16)
 INPUTS = AnswerSetInputs(QUERIES)
@@ -93,7 +93,7 @@ def test_histories_of_training_are_those_of_single_passes(network):
 
 def test_round_trip(network, tmp_path):
     belief = NetworkBelief(network, INPUTS, 3, "nats", temperature=1.3)
-    pursuit = ip.Pursuit(QUERIES, belief, ip.acquisition.NetworkGain(), ip.MaxQueries(3))
+    pursuit = ip.Pursuit(QUERIES, belief, ip.strategies.NetworkGain(), ip.MaxQueries(3))
     ip.save(pursuit, tmp_path / "model")
     images = VALUES.reshape(20, 5, 5) / 15
     one, two = pursuit.run(images), ip.load(tmp_path / "model").run(images)
@@ -113,7 +113,7 @@ def test_refused_where_it_cannot_be_used(network):
     sample = Sample.of(QUERIES.variables, VALUES, np.arange(20) % 3)
     with pytest.raises(ValueError, match="unit='score'"):
         ip.Amortized("score", start=belief).build(sample, QUERIES, 0)
-    teacher = ip.Pursuit(QUERIES, belief, ip.acquisition.FixedOrder())
+    teacher = ip.Pursuit(QUERIES, belief, ip.strategies.FixedOrder())
     with pytest.raises(ValueError, match="start"):
         ip.distill(teacher, VALUES.reshape(-1, 5, 5) * 16, start=belief, max_queries=2)
 

@@ -6,11 +6,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import infopursuit as ip  # noqa: E402
-from infopursuit.engine import Pursuit  # noqa: E402
-from infopursuit.models.amortized import device_of  # noqa: E402
+from infopursuit.models.networks.amortized import device_of  # noqa: E402
+from infopursuit.models.networks.augmentation import RandomAffine  # noqa: E402
 from infopursuit.models.sample import Sample  # noqa: E402
-from infopursuit.models.training import RandomAffine  # noqa: E402
-from infopursuit.stopping import MaxQueries  # noqa: E402
+from infopursuit.pursuit.loop import Pursuit  # noqa: E402
+from infopursuit.pursuit.stopping import MaxQueries  # noqa: E402
 from tests.models.pretend_device import DEVICE, PretendDevice  # noqa: E402
 
 HOW = ip.QuerierTraining(epochs=2, batch_size=20, max_queries=3, validation=0.2, augmentation=RandomAffine(1.0))

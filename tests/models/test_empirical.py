@@ -12,7 +12,7 @@ from infopursuit.models import Blur, EmpiricalModel, Flip, Sample
 from infopursuit.models.empirical import BLURS
 from infopursuit.models.empirical import SMOOTHINGS as KINDS
 from infopursuit.models.storing import settings_from_spec
-from infopursuit.types import Variables
+from infopursuit.support.types import Variables
 from worlds import Given
 
 SHAPE = (3, 5)
@@ -77,7 +77,7 @@ def whole(model):
 def test_posteriors_are_those_of_a_loop_over_examples(smoothing, missing, dtype, tolerance):
     values, labels, weights = rows(missing=missing)
     model = EmpiricalModel(values, labels, smoothing, weights=weights, dtype=dtype)
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts([f"pixel {a}" for a in range(15)]))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts([f"pixel {a}" for a in range(15)]))
     rng = np.random.default_rng(1)
     for length in (0, 1, 3, 15):
         seen = [(int(a), int(rng.integers(2))) for a in rng.permutation(15)[:length]]
@@ -91,7 +91,7 @@ def test_posteriors_of_variables_of_different_sizes(missing):
     values, labels, weights = rows(2, n=15, sizes=sizes, missing=missing)
     smoothing = Flip((0.1, 0.5))
     model = EmpiricalModel(values, labels, smoothing, weights=weights, sizes=sizes, dtype=np.float64)
-    pursuit = ip.Pursuit.of(model, Given([f"variable {a}" for a in range(4)], sizes, [[a] for a in range(4)]))
+    pursuit = ip.generative_pursuit(model, Given([f"variable {a}" for a in range(4)], sizes, [[a] for a in range(4)]))
     for seen in ([(1, 3)], [(0, 1), (2, 2), (1, 0)], [(0, 0), (1, 1), (2, 0), (3, 1)]):
         expected = naive_posterior(values, labels, weights, smoothing, sizes, seen)
         np.testing.assert_allclose(pursuit.believe([(a, (v,)) for a, v in seen]), expected, atol=1e-12)
@@ -119,7 +119,7 @@ def test_a_flip_at_rate_one_is_naive_bayes():
     plain = ip.models.naive_bayes(1.0).fit(model.sample)
     queries = ip.queries.concepts([f"pixel {a}" for a in range(15)])
     history = [(a, (int(values[3, a]),)) for a in range(9)]
-    one, two = (ip.Pursuit.of(m, queries).believe(history) for m in (model, plain))
+    one, two = (ip.generative_pursuit(m, queries).believe(history) for m in (model, plain))
     np.testing.assert_allclose(one, two, atol=1e-12)
 
 
@@ -174,7 +174,9 @@ def test_a_class_without_examples_gets_no_probability(smoothing):
     assert model.n_classes == 5
     np.testing.assert_array_equal(model.class_prior[3:], 0)
     assert model.class_prior.sum() == pytest.approx(1, abs=1e-12)
-    posterior = ip.Pursuit.of(model, ip.queries.concepts([f"pixel {a}" for a in range(15)])).believe([(0, (1,))])
+    posterior = ip.generative_pursuit(model, ip.queries.concepts([f"pixel {a}" for a in range(15)])).believe(
+        [(0, (1,))]
+    )
     assert np.isfinite(posterior).all()
     with pytest.raises(ValueError, match=r"class_prior\[3\]"):
         model.with_class_prior([0.2] * 5)

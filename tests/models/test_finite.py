@@ -7,9 +7,9 @@ import pytest
 from scipy.special import logsumexp
 
 import infopursuit as ip
-from infopursuit import lazy
 from infopursuit.models import EmpiricalModel, Flip, TableModel
 from infopursuit.models.finite import FAINT, class_log_sums, log_sum_exp
+from infopursuit.support import lazy
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

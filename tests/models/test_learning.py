@@ -6,7 +6,7 @@ import pytest
 import infopursuit as ip
 from infopursuit.models import Blur, EmpiricalModel, Flip, Sample, TableModel, learning
 from infopursuit.models.empirical import BLURS
-from infopursuit.types import Variables
+from infopursuit.support.types import Variables
 
 NB, MIXTURE, EMPIRICAL = ip.models.naive_bayes, ip.models.latent_classes, ip.models.empirical
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infopursuit.models import Sample
-from infopursuit.types import Variables
+from infopursuit.support.types import Variables
 
 ATOMS = Variables((2, 3))
 VALUES = np.array([[0, 2], [1, -1], [0, 2], [1, 1], [0, 0]])

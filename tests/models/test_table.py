@@ -8,7 +8,7 @@ import pytest
 import infopursuit as ip
 from infopursuit.models import Sample, TableModel
 from infopursuit.models.table import fit_latent_classes
-from infopursuit.types import Variables
+from infopursuit.support.types import Variables
 from worlds import Given, world_of
 
 
@@ -32,7 +32,7 @@ def test_two_ways_to_say_the_same():
 
 def test_naive_bayes_by_hand():
     model = TableModel([0.2, 0.8], None, [[0.9, 0.5], [0.3, 0.5]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]))
     np.testing.assert_allclose(pursuit.believe([(0, (1,))]), [0.18 / 0.42, 0.24 / 0.42])
     np.testing.assert_allclose(pursuit.believe([(0, (0,)), (1, (1,))]), [0.02 / 0.58, 0.56 / 0.58])
 
@@ -61,7 +61,7 @@ def test_variables_of_different_sizes():
     model = TableModel([0.5, 0.5], None, table, sizes=[2, 3])
     assert model.variables.sizes == (2, 3)
     assert model.probs[:, 1].tolist() == [0.1, 0.9, 0.2, 0.2, 0.6]
-    pursuit = ip.Pursuit.of(model, Given(["a", "b"], [2, 3], [[0], [1]]))
+    pursuit = ip.generative_pursuit(model, Given(["a", "b"], [2, 3], [[0], [1]]))
     np.testing.assert_allclose(pursuit.believe([(1, (1,))]), [0.6, 0.4])
 
 
@@ -71,7 +71,9 @@ def test_a_mean_that_came_out_above_one_is_one():
     assert (model.probs >= 0).all()
     assert (model.probs <= 1).all()
     np.testing.assert_array_equal(model.probs[0], [0, 0])
-    trace = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), stopping=ip.MaxQueries(2)).run([[1, 1], [0, 1]])
+    trace = ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]), stopping=ip.MaxQueries(2)).run(
+        [[1, 1], [0, 1]]
+    )
     np.testing.assert_allclose(trace.posterior, [[1 / 3, 2 / 3]] * 2)
     assert trace.stop_reason.tolist() == ["max_queries", "impossible"]
 

@@ -13,13 +13,13 @@ import pytest
 import torch
 
 import infopursuit
-from infopursuit.models import training as module
-from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
-from infopursuit.models.autoencoder import VAE
-from infopursuit.models.training import (
+from infopursuit.models.networks import training as module
+from infopursuit.models.networks.architectures import ConvArchitecture, MLPArchitecture
+from infopursuit.models.networks.augmentation import RandomAffine
+from infopursuit.models.networks.autoencoder import VAE
+from infopursuit.models.networks.training import (
     CheckpointMismatch,
     Epoch,
-    RandomAffine,
     Training,
     negative_elbo,
     schedule,

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 import infopursuit as ip
+from infopursuit.estimator.selection import select_learner
 from infopursuit.models import ConvArchitecture, MLPArchitecture, Sample, Training, vae
-from infopursuit.models import training as module
-from infopursuit.models.autoencoder import log_evidence
-from infopursuit.models.training import default_training, repeat_by_weight
-from infopursuit.selection import select_learner
-from infopursuit.types import Variables
+from infopursuit.models.networks import training as module
+from infopursuit.models.networks.autoencoder import log_evidence
+from infopursuit.models.networks.training import default_training, repeat_by_weight
+from infopursuit.support.types import Variables
 
 QUICK = vae(MLPArchitecture((8,)), latent_dim=2, training=Training(epochs=2, batch_size=8))
 
@@ -217,7 +217,7 @@ def test_it_learns_what_variables_say_together():
     model = vae(training=Training(epochs=50, batch_size=32, learning_rate=5e-3, validation=0.0)).fit(train)
     guessed = log_evidence(model, test.values, n_draws=32).argmax(axis=1)
     assert np.average(guessed == test.labels, weights=test.weights) > 0.8
-    naive = ip.Pursuit.of(ip.models.naive_bayes(1.0).fit(train), ip.queries.concepts(list("abcdefgh")))
+    naive = ip.generative_pursuit(ip.models.naive_bayes(1.0).fit(train), ip.queries.concepts(list("abcdefgh")))
     alone = naive.run_values(test.values).predictions
     assert np.average(alone == test.labels, weights=test.weights) < 0.7  # else the task would be too easy
 

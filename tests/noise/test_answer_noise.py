@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.annotators import dawid_skene
-from infopursuit.noise import NoisyAnnotator, read_answer
+from infopursuit.pursuit.noise import NoisyAnnotator, read_answer
 
 QUERIES = ip.queries.concepts(["has wings", "is red"])
 
 
 def pursuit(**options):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]])
-    return ip.Pursuit.of(model, QUERIES, **options)
+    return ip.generative_pursuit(model, QUERIES, **options)
 
 
 @pytest.mark.parametrize("right", [-0.1, 1.1, "often", [[0.9, 0.2], [0.1, 0.9]], [0.9, 0.1], np.nan, None])
@@ -123,31 +122,11 @@ def test_what_is_not_known_stays_so():
     assert (somebody.answer(np.arange(9), np.zeros(9, dtype=int), np.full((9, 1), -1), 0) == -1).all()
 
 
-def test_what_was_learnt_can_be_used():
-    """From repeated answers to an answer of that annotator, and to a pursuit that knows which queries are hard."""
-    rng = np.random.default_rng(0)
-    truth = rng.integers(2, size=(300, 2))
-    rights = {"Ann": 0.95, "Bob": 0.7, "Cem": 0.9}
-    rows = [
-        (item, QUERIES.names[q], who, int(truth[item, q]) ^ int(rng.random() > right))
-        for item in range(300) for q in range(2) for who, right in rights.items()
-    ]  # fmt: skip
-    columns = dict(zip(("item", "query", "annotator", "answer"), zip(*rows, strict=True), strict=True))
-    learnt = dawid_skene(columns, 2)
-    alone = {}
-    for who in rights:
-        alone[who] = pursuit(stopping=ip.MaxQueries(1)).session().answer("yes", noise=learnt.noise(who)).posterior[0]
-    assert alone["Ann"] > alone["Cem"] > alone["Bob"] > 0.5
-    with pytest.raises(ValueError, match="'Dan' is none"):
-        learnt.noise("Dan")
-    assert pursuit(noise=learnt.noise("Ann", max_repeats=2)).channel.max_repeats == 2
-
-
 def test_the_same_pursuit_for_somebody_less_reliable():
     """All settings stay; pruned enumeration, which cannot weigh answers, gives way."""
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]])
     for belief in ("exact", "pruned"):
-        mine = ip.Pursuit.of(model, QUERIES, belief, ip.MaxQueries(2), 1, 7, classes=["a", "b"], n_states=50)
+        mine = ip.generative_pursuit(model, QUERIES, belief, ip.MaxQueries(2), 1, 7, classes=["a", "b"], n_states=50)
         other = replace(mine, noise=ip.AnswerNoise(0.8, max_repeats=2))
         kept = (other.stopping, other.patience, other.seed, other.classes.tolist(), other.acquisition.n_states)
         assert kept == (ip.MaxQueries(2), 1, 7, ["a", "b"], 50)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.beliefs import SMC, Langevin
+from infopursuit.strategies import SMC, Langevin
 from quadrature import mixed, pixels, yes_no
 
 KNOWN = {"yes/no": yes_no(2, seed=5), "mixed": mixed(1, seed=4), "pixels": pixels(2, seed=1)}
@@ -44,7 +44,7 @@ def test_draws_agree_with_the_truth(name, settings):
 
 def test_many_draws_refuse_what_they_cannot_weigh():
     """Whole answers are what makes it fast; with noise the slower way is taken."""
-    from infopursuit.beliefs.pruned import MANY
+    from infopursuit.strategies.generative.pruned import MANY
 
     known = KNOWN["yes/no"]
     settings = SMC(n_draws=MANY, min_ess=0)
@@ -61,5 +61,7 @@ def test_many_draws_refuse_what_they_cannot_weigh():
 def test_pruned_enumeration_gives_way_to_exact_weights_where_answers_are_noisy():
     model, queries = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]]), ip.queries.concepts(["a", "b"])
     history = ((0, (1,)), (1, (0,)))
-    pruned, exact = (ip.Pursuit.of(model, queries, kind, noise=ip.AnswerNoise(0.9)) for kind in ("pruned", "exact"))
+    pruned, exact = (
+        ip.generative_pursuit(model, queries, kind, noise=ip.AnswerNoise(0.9)) for kind in ("pruned", "exact")
+    )
     np.testing.assert_allclose(pruned.believe(history), exact.believe(history), rtol=0, atol=1e-6)

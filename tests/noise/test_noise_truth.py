@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.noise import NoisyAnnotator
+from infopursuit.pursuit.noise import NoisyAnnotator
 from noisy_truth import NoisyTruth
 from worlds import KINDS, random_history, rule_of, world_of
 
@@ -91,20 +91,20 @@ def test_a_query_is_asked_again_where_that_tells_most():
     """One query that tells much and is wrong now and then, one that tells little: the first is asked again."""
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0, 0.55], [0.0, 0.45]])
     queries = ip.queries.concepts(["tells", "hardly tells"])
-    again = ip.Pursuit.of(model, queries, noise=ip.AnswerNoise(0.8, max_repeats=5), stopping=ip.MaxQueries(3))
+    again = ip.generative_pursuit(model, queries, noise=ip.AnswerNoise(0.8, max_repeats=5), stopping=ip.MaxQueries(3))
     session = again.session()
     for _ in range(2):
         assert session.question.name == "tells"
         session.answer("yes")
     assert session.posterior[0] == pytest.approx(0.8**2 / (0.8**2 + 0.2**2))
-    once = ip.Pursuit.of(model, queries, noise=ip.AnswerNoise(0.8), stopping=ip.MaxQueries(3)).session()
+    once = ip.generative_pursuit(model, queries, noise=ip.AnswerNoise(0.8), stopping=ip.MaxQueries(3)).session()
     once.answer("yes")
     assert once.question.name == "hardly tells"
 
 
 def test_what_was_not_known_is_not_asked_again():
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0, 0.55], [0.0, 0.45]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), noise=ip.AnswerNoise(0.8, max_repeats=5))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]), noise=ip.AnswerNoise(0.8, max_repeats=5))
     assert pursuit.session().skip().question.name == "b"
 
 
@@ -153,8 +153,10 @@ def test_reliability_one_is_none():
         world, rng = world_of(400 + seed)
         values = world.inputs(rng, 6)
         rules = rule_of([("max_queries", 4)])
-        plain = ip.Pursuit.of(world.model, world.queries, stopping=rules).run_values(values)
-        sure = ip.Pursuit.of(world.model, world.queries, stopping=rules, noise=ip.AnswerNoise(1.0)).run_values(values)
+        plain = ip.generative_pursuit(world.model, world.queries, stopping=rules).run_values(values)
+        sure = ip.generative_pursuit(world.model, world.queries, stopping=rules, noise=ip.AnswerNoise(1.0)).run_values(
+            values
+        )
         np.testing.assert_array_equal(plain.queries, sure.queries)
         np.testing.assert_allclose(plain.posteriors, sure.posteriors, rtol=0, atol=1e-12)
         assert plain.stop_reason.tolist() == sure.stop_reason.tolist()

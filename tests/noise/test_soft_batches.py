@@ -6,8 +6,8 @@ import pytest
 import infopursuit as ip
 from infopursuit.evaluation.evaluate import map_using_q
 from infopursuit.queries import concepts, groups, union
+from infopursuit.support.types import Observed, SoftAnswer
 from infopursuit.testing import check_queries
-from infopursuit.types import Observed, SoftAnswer
 from noisy_truth import NoisyTruth
 from worlds import world_of
 
@@ -39,7 +39,7 @@ def as_told(p):
 @pytest.mark.parametrize("noise", [None, ip.AnswerNoise(1.0), ip.AnswerNoise(0.9)])
 @pytest.mark.parametrize("known", [(), ("c3",)])
 def test_a_batch_is_what_sessions_with_the_same_soft_answers_are(noise, known):
-    pursuit = ip.Pursuit.of(model_of(), SOFT, stopping=ip.Confidence(0.05), noise=noise)
+    pursuit = ip.generative_pursuit(model_of(), SOFT, stopping=ip.Confidence(0.05), noise=noise)
     scores = scores_of(30)
     trace = pursuit.run(scores, known=known)
     assert len(trace.soft_answers) > 30
@@ -90,7 +90,7 @@ def test_a_batch_is_right(seed):
 
 def test_soft_answers_say_less_than_certain_ones():
     """Scores near 0.5 leave the belief near the prior, scores near 0 and 1 give that of certain answers."""
-    pursuit = ip.Pursuit.of(model_of(), SOFT, stopping=ip.MaxQueries(4))
+    pursuit = ip.generative_pursuit(model_of(), SOFT, stopping=ip.MaxQueries(4))
     certain = np.random.default_rng(0).integers(0, 2, size=(20, 6)).astype(float)
     sharp, blunt = (pursuit.run(np.where(certain == 1, p, 1 - p)) for p in (1 - 1e-12, 0.5 + 1e-12))
     np.testing.assert_allclose(sharp.posterior, pursuit.run(certain).posterior, atol=1e-6)
@@ -99,7 +99,7 @@ def test_soft_answers_say_less_than_certain_ones():
 
 def test_all_scores_together_by_enumeration():
     """MAP using Q weighs every score."""
-    pursuit, scores = ip.Pursuit.of(model_of(n_latents=1), SOFT), scores_of(10)
+    pursuit, scores = ip.generative_pursuit(model_of(n_latents=1), SOFT), scores_of(10)
     yes = np.stack([np.exp(pursuit.model.log_prior)] * 10) * np.prod(
         [
             np.where(np.isnan(p)[:, None], 1.0, p[:, None] * on + (1 - p)[:, None] * (1 - on))
@@ -151,6 +151,6 @@ def test_what_is_no_probability_is_refused(scores, message):
 
 
 def test_a_belief_that_takes_answers_as_certain_refuses_scores():
-    pursuit = ip.Pursuit.of(model_of(n_latents=2), SOFT, belief="pruned")
+    pursuit = ip.generative_pursuit(model_of(n_latents=2), SOFT, belief="pruned")
     with pytest.raises(ValueError, match=r"noise=ip.AnswerNoise\(1.0\)"):
         pursuit.run(scores_of(3))

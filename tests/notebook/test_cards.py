@@ -9,8 +9,8 @@ from sklearn import config_context
 
 import infopursuit as ip
 from infopursuit import case
-from infopursuit.messages import load
-from infopursuit.performance import performance_of
+from infopursuit.presentation.performance import performance_of
+from infopursuit.support.messages import load
 from notebook_cases import EVIL, concepts, images, table
 
 
@@ -67,7 +67,7 @@ def things():
         "session at its end": answered(evil, "yes", "no", "yes"),
         "session about an image": answered(pictures.pursuit_, [1, 0, 1, 1]),
         "pursuit": clf.pursuit_,
-        "noisy pursuit": ip.Pursuit.of(
+        "noisy pursuit": ip.generative_pursuit(
             evil.model, evil.queries, noise=ip.AnswerNoise(0.9), costs=ip.Costs({"swims": 3.0})
         ),
         "columns": clf.queries_,
@@ -163,7 +163,7 @@ def test_cards_have_the_summary_and_the_figures_of_each_class():
 def test_a_long_explanation_is_cut():
     n = 40
     model = ip.models.TableModel([0.5, 0.5], None, np.stack([np.full(n, 0.52), np.full(n, 0.48)]))
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts([f"q{i}" for i in range(n)]), stopping=ip.MaxQueries(n))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts([f"q{i}" for i in range(n)]), stopping=ip.MaxQueries(n))
     words = "".join(read(pursuit.run(np.ones((1, n)))[0]._repr_html_()).words)
     assert "20 of 40 questions" in words
     assert "q39?" in words
@@ -175,7 +175,7 @@ def test_a_long_explanation_is_cut():
 def test_reprs_are_short():
     clf, X = table()
     pictures, P = images()
-    noisy = ip.Pursuit.of(concepts().model, concepts().queries, noise=ip.AnswerNoise(0.9))
+    noisy = ip.generative_pursuit(concepts().model, concepts().queries, noise=ip.AnswerNoise(0.9))
     table_classifier = ip.InformationPursuitClassifier(strategy="empirical").fit(X, X[:, 0] > 100)
     table_classifier.fit_novelty(X)
     session = answered(clf.pursuit_, 90)

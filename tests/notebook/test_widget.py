@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.notebook.widget import MAX_BUTTONS, session_view, take
+from infopursuit.presentation.notebook.widget import MAX_BUTTONS, session_view, take
 from notebook_cases import EVIL, concepts, images, table
 
 anywidget = pytest.importorskip("anywidget", reason="anywidget is not installed: pip install anywidget")
 
 
 def grey():
-    return ip.Pursuit.of(
+    return ip.generative_pursuit(
         ip.models.TableModel([0.5, 0.5], None, [[[0.7, 0.2, 0.1]] * 4, [[0.1, 0.2, 0.7]] * 4]),
         ip.queries.patches((2, 2), size=2, levels=3),
     )
@@ -25,7 +25,7 @@ def grey():
 def groups():
     base = ip.queries.concepts(["a", "b", "c"])
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.8, 0.3], [0.1, 0.3, 0.4]])
-    return ip.Pursuit.of(model, ip.queries.groups(base, {"two": ["a", "b"]}))
+    return ip.generative_pursuit(model, ip.queries.groups(base, {"two": ["a", "b"]}))
 
 
 # ---- Python ----------------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def test_the_view_is_json_and_has_what_the_form_shows():
 
 
 def test_few_choices_are_buttons_and_many_a_list():
-    many = ip.Pursuit.of(
+    many = ip.generative_pursuit(
         ip.models.TableModel([0.5, 0.5], None, [[[0.05] * 20], [[0.02] * 10 + [0.08] * 10]]),
         _twenty(),
     )
@@ -172,7 +172,7 @@ def form(browser):
 
         page.expose_function("reply", say)
         page.set_content("<!doctype html><title>form</title><body></body>")
-        here = files("infopursuit.notebook")
+        here = files("infopursuit.presentation.notebook")
         page.evaluate(START, [here.joinpath(n).read_text("utf-8") for n in ("widget.js", "widget.css")] + [widget.view])
         return page
 

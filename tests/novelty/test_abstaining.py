@@ -8,9 +8,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 import infopursuit as ip
-from infopursuit.explanation import Explanation
-from infopursuit.jobs import explain
-from infopursuit.novelty import abstention_mask
+from infopursuit.app.jobs import explain
+from infopursuit.calibration.novelty import abstention_mask
+from infopursuit.pursuit.explanation import Explanation
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_saved_and_loaded(clf, digits, tmp_path):
 
 
 def test_a_folder_with_a_damaged_reference_is_refused(clf, tmp_path):
-    from infopursuit import model_files
+    from infopursuit.saving import files as model_files
 
     clf.save(tmp_path)
     file = tmp_path / "manifest.json"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.cli import main
-from infopursuit.messages import load
-from infopursuit.novelty import NoveltyReference
+from infopursuit.app.cli import main
+from infopursuit.calibration.novelty import NoveltyReference
+from infopursuit.support.messages import load
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,9 @@ def pursuit():
     rare = 0.002
     model = ip.models.TableModel([0.5, 0.5], None, [[0.999, rare, rare, rare, rare], [0.001, rare, rare, rare, rare]])
     names = ip.queries.concepts(["wings", "wheels", "engine", "roots", "keys"])
-    made = ip.Pursuit.of(model, names, stopping=ip.Confidence(0.01), classes=["bird", "fish"], n_novelty_queries=2)
+    made = ip.generative_pursuit(
+        model, names, stopping=ip.Confidence(0.01), classes=["bird", "fish"], n_novelty_queries=2
+    )
     return replace(made, novelty=NoveltyReference.from_model(made, 499))
 
 
@@ -35,10 +37,10 @@ def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, c
 
 def test_the_server_says_so_too(pursuit):
     pytest.importorskip("pydantic")
-    from infopursuit.server.inference import next_step
-    from infopursuit.server.language import words_for
-    from infopursuit.server.registry import ServedModel
-    from infopursuit.server.schemas import NextResponse
+    from infopursuit.app.server.inference import next_step
+    from infopursuit.app.server.language import words_for
+    from infopursuit.app.server.registry import ServedModel
+    from infopursuit.app.server.schemas import NextResponse
 
     served = ServedModel("kinds", "two kinds", pursuit)
     for said, warned in ((1, True), (0, False)):
@@ -58,10 +60,12 @@ def test_the_server_says_so_too(pursuit):
 
 def test_a_picture_says_so_in_its_headline():
     pytest.importorskip("matplotlib")
-    from infopursuit.plots import image_trace
+    from infopursuit.presentation.plots import image_trace
 
     model = ip.models.TableModel([0.5, 0.5], None, [[0.99] * 2 + [0.01] * 14, [0.01] * 16])
-    made = ip.Pursuit.of(model, ip.queries.patches((4, 4), size=2), stopping=ip.Confidence(0.05), n_novelty_queries=3)
+    made = ip.generative_pursuit(
+        model, ip.queries.patches((4, 4), size=2), stopping=ip.Confidence(0.05), n_novelty_queries=3
+    )
     made = replace(made, novelty=NoveltyReference.from_model(made, 99))
     image = np.ones((4, 4))
     figure = image_trace(image, made.run([image])[0])

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.models.architectures import MLPArchitecture
-from infopursuit.novelty import NoveltyReference, sample_values
+from infopursuit.calibration.novelty import NoveltyReference, sample_values
+from infopursuit.models.networks.architectures import MLPArchitecture
 from worlds import KINDS, table_model, world_of
 
 RULES = [("confidence", 0.1, None), ("max_queries", 4)]
@@ -54,7 +54,7 @@ def test_inputs_of_the_model_are_flagged_at_the_level_and_others_far_more_often(
     probs = [np.stack([1 - p, p], axis=2) for p in rng.choice([0.03, 0.97], size=(14, 3, 2))]
     model = table_model(np.full(3, 1 / 3), latent, probs)
     names = ip.queries.concepts([f"c{a}" for a in range(14)])
-    pursuit = ip.Pursuit.of(model, names, stopping=ip.Confidence(0.05), n_novelty_queries=checks)
+    pursuit = ip.generative_pursuit(model, names, stopping=ip.Confidence(0.05), n_novelty_queries=checks)
     pursuit = replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 999, seed=seed))
     own = pursuit.run_values(sample_values(model, 2000, seed=77 + seed)).p_values
     for alpha in (0.01, 0.05, 0.2, 0.5):
@@ -130,7 +130,7 @@ def test_a_check_is_asked_where_the_model_is_surest():
     probs = [[0.9, 0.5, 0.999, 0.6], [0.1, 0.5, 0.999, 0.6]]
     model = ip.models.TableModel([0.5, 0.5], None, probs)
     names = ip.queries.concepts(["tells", "coin", "always", "mostly"])
-    trace = ip.Pursuit.of(model, names, stopping=ip.MaxQueries(1), n_novelty_queries=1).run_values(
+    trace = ip.generative_pursuit(model, names, stopping=ip.MaxQueries(1), n_novelty_queries=1).run_values(
         [[1, 0, 1, 0], [0, 1, 0, 1]]
     )
     assert trace.queries.tolist() == [[0, 2], [0, 2]]
@@ -148,7 +148,7 @@ def test_unknown_answers_say_nothing_against_an_input():
 
 def test_an_impossible_answer_is_as_unlike_as_can_be():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 1.0], [0.1, 1.0]])
-    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.0))
+    pursuit = ip.generative_pursuit(model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.0))
     pursuit = replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 49))
     trace = pursuit.run_values([[1, 0], [1, 1]])
     assert trace.stop_reason.tolist() == ["impossible", "exhausted"]
@@ -181,7 +181,7 @@ def test_draws_of_a_vae_have_its_probabilities():
 def test_sampled_posteriors_have_checks_too():
     vae = ip.models.VAE((2,) * 6, [0.5, 0.5], MLPArchitecture((8,)), latent_dim=2, seed=1)
     names = ip.queries.concepts([f"c{a}" for a in range(6)])
-    pursuit = ip.Pursuit.of(vae, names, ip.beliefs.SMC(n_draws=200), ip.MaxQueries(2), n_novelty_queries=3)
+    pursuit = ip.generative_pursuit(vae, names, ip.strategies.SMC(n_draws=200), ip.MaxQueries(2), n_novelty_queries=3)
     values = sample_values(vae, 30, seed=2)
     trace = pursuit.run_values(values)
     assert (trace.n_novelty_queries == 3).all()

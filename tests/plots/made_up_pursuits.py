@@ -3,7 +3,7 @@
 import numpy as np
 
 import infopursuit as ip
-from infopursuit.explanation import Explanation, ExplanationStep
+from infopursuit.pursuit.explanation import Explanation, ExplanationStep
 
 ANSWERS = {"yes": (1,), "no": (0,), "not known": None, "4": (2,)}
 
@@ -15,7 +15,7 @@ def pursue(shape, size, n_classes=3, stopping=None, classes=None, seed=0):
     model = ip.models.TableModel(np.full(n_classes, 1 / n_classes), None, probs)
     queries = ip.queries.patches(shape, size=size)
     image = (rng.random(shape) < 0.5).astype(int)
-    pursuit = ip.Pursuit.of(model, queries, stopping=stopping or ip.MaxQueries(3), classes=classes)
+    pursuit = ip.generative_pursuit(model, queries, stopping=stopping or ip.MaxQueries(3), classes=classes)
     return image, pursuit.run(image[None])[0]
 
 
@@ -26,7 +26,7 @@ def pursue_levels(shape, size, levels, channels, n_classes=3, seed=0):
     probs = rng.dirichlet(np.ones(levels), size=(n_classes, len(queries.variables)))
     model = ip.models.TableModel(np.full(n_classes, 1 / n_classes), None, probs)
     image = rng.integers(0, levels, size=shape if channels == 1 else (*shape, 3)) / (levels - 1)
-    return image, ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(3)).run(image[None])[0]
+    return image, ip.generative_pursuit(model, queries, stopping=ip.MaxQueries(3)).run(image[None])[0]
 
 
 def told(posteriors, said, names=None, classes=None):

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 pytest.importorskip("matplotlib")
 
 from infopursuit.evaluation.measures import Point
-from infopursuit.plots import calibration, trade_off
+from infopursuit.presentation.plots import calibration, trade_off
 
 
 def points(*pairs: tuple[float, float]) -> list[Point]:

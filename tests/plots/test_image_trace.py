@@ -8,10 +8,10 @@ from made_up_pursuits import pursue, pursue_levels
 from matplotlib.colors import to_hex, to_rgb
 
 import infopursuit as ip
-from infopursuit.explanation import Explanation
-from infopursuit.plots import image_trace
-from infopursuit.plots.images import BEFORE
-from infopursuit.plots.style import NOW, OTHERS, RIGHT, UNSEEN, WRONG
+from infopursuit.presentation.plots import image_trace
+from infopursuit.presentation.plots.images import BEFORE
+from infopursuit.presentation.plots.style import NOW, OTHERS, RIGHT, UNSEEN, WRONG
+from infopursuit.pursuit.explanation import Explanation
 
 
 @pytest.fixture

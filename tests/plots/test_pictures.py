@@ -9,10 +9,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from infopursuit import plots
-from infopursuit.plots.style import COLOURS, INK, NO, RIGHT, WRONG, YES
+from infopursuit.presentation.plots.style import COLOURS, INK, NO, RIGHT, WRONG, YES
 
 DRAWN = [name for name in plots.__all__ if name not in ("save", "text_trace")]
-SEVERAL = {"compare", "image_trace"}
+SEVERAL = {"image_trace"}
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -1,4 +1,4 @@
-"""Pictures of one pursuit, or of two: which steps and classes they show, and what is written beside them."""
+"""Pictures of one pursuit: which steps and classes they show, and what is written beside them."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,8 @@ from made_up_pursuits import drawn_at_random, told
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from infopursuit.plots import compare, heatmap
-from infopursuit.plots.heatmap import PART, together
-from infopursuit.plots.style import FAINT, INK, NO, NOT_KNOWN, RIGHT, WRONG, YES
+from infopursuit.presentation.plots import heatmap
+from infopursuit.presentation.plots.style import FAINT, INK, NO, NOT_KNOWN, RIGHT, WRONG, YES
 
 POSTERIORS = [[0.25, 0.5, 0.25], [0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [0.1, 0.002, 0.898], [0.0005, 0, 0.9995]]
 SMALL = told(POSTERIORS, ["yes", "not known", "4", "no"], ["fur", "fins", "legs", "tail"])
@@ -94,67 +93,3 @@ def test_axes_of_the_caller_dollars_and_mistakes(tmp_path):
     with pytest.raises(ValueError, match="max_classes=0"):
         heatmap(SMALL, max_classes=0)
     heatmap(told([[0.5, 0.5]], [])).figure.draw_without_rendering()
-
-
-# ---- two pursuits ---------------------------------------------------------------------------------------------------
-
-LEFT = told([[0.5, 0.5], [0.7, 0.3], [0.4, 0.6], [0.9, 0.1]], ["yes", "no", "yes"], ["fur", "fins", "legs"])
-ELSEWHERE = told([[0.5, 0.5], [0.6, 0.4], [0.2, 0.8]], ["yes", "yes"], ["fur", "tail"])
-OTHER_ANSWER = told([[0.5, 0.5], [0.7, 0.3], [0.1, 0.9]], ["yes", "yes"], ["fur", "fins"])
-SHORTER = told([[0.5, 0.5], [0.7, 0.3]], ["yes"], ["fur"])
-NOTHING = told([[0.5, 0.5]], [])
-
-
-@pytest.mark.parametrize(
-    ("other", "same", "said"),
-    [
-        (ELSEWHERE, 1, "The same for 1 question, then they part"),
-        (OTHER_ANSWER, 1, "The same for 1 question, then the answer differs"),
-        (SHORTER, 1, "The same for 1 question, then theirs stops"),
-        (NOTHING, 0, "At the first question theirs stops"),
-        (LEFT, 3, "The same questions and answers"),
-    ],
-)
-def test_where_they_part(other, same, said):
-    assert together(LEFT, other) == together(other, LEFT) == same
-    figure = compare(LEFT, other, names=("ours", "theirs"))
-    assert figure.get_suptitle() == said
-    for axes in figure.axes:
-        lines = [line.get_ydata()[0] for line in axes.get_lines() if line.get_color() == PART]
-        assert lines == ([] if other is LEFT else [same + 0.5])
-
-
-def test_each_side_has_its_own_rows():
-    left, right = compare(LEFT, ELSEWHERE, names=("ours", "theirs")).axes
-    assert title(left) == "ours:\na with 90 % after 3 questions"
-    assert title(right) == "theirs:\nb with 80 % after 2 questions"
-    assert [text for text, *_ in seen(right.get_yticklabels())] == [
-        "before any question",
-        "1. fur: yes",
-        "2. tail: yes",
-    ]
-    assert left.get_ylim() == right.get_ylim() == (3.5, -0.5)
-
-
-def test_the_cells_are_the_belief_also_where_classes_are_in_another_order():
-    turned = told([[0.5, 0.5], [0.4, 0.6], [0.8, 0.2]], ["yes", "yes"], ["fur", "tail"], classes=["b", "a"])
-    for other in (ELSEWHERE, turned):
-        for axes, explanation in zip(compare(LEFT, other, truth="a").axes, (LEFT, other), strict=True):
-            order = [explanation.classes.index(name) for name in "ab"]
-            np.testing.assert_allclose(axes.images[0].get_array(), explanation.posteriors[:, order])
-            assert [text for text, *_ in seen(axes.get_xticklabels())] == ["true: a", "b"]
-
-
-def test_both_predictions_and_the_truth_have_a_column():
-    one, other = drawn_at_random(5, 12, seed=1), drawn_at_random(5, 12, seed=2)
-    rare = one.classes[int(np.maximum(one.posteriors, other.posteriors).max(axis=0).argmin())]
-    for axes in compare(one, other, truth=rare).axes:
-        names = [text for text, *_ in seen(axes.get_xticklabels())]
-        assert {one.prediction, other.prediction, f"true: {rare}", "6 others"} <= set(names)
-
-
-def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(ValueError, match="names="):
-        compare(LEFT, ELSEWHERE, names=("one",))
-    with pytest.raises(ValueError, match="different classes"):
-        compare(LEFT, SMALL)

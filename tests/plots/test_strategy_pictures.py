@@ -1,4 +1,4 @@
-"""Pictures of a strategy: which queries are asked first, about which class, and the tree; counted by hand."""
+"""Pictures of a strategy: how often queries are asked, and the tree; counted by hand."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import infopursuit as ip
-from infopursuit.plots import asked_by_class, first_queries, strategy_tree
-from infopursuit.plots.strategy import THICK
-from infopursuit.plots.style import RIGHT
+from infopursuit.presentation.plots import asked_by_class, strategy_tree
+from infopursuit.presentation.plots.strategy import THICK
+from infopursuit.presentation.plots.style import RIGHT
 
 CLASSES = ["cat", "cod", "$5 bill"]
 
@@ -18,7 +18,7 @@ def pursuit():
     probs = [[0.9, 0.2, 0.8, 0.5], [0.1, 0.9, 0.3, 0.2], [0.1, 0.1, 0.9, 0.9]]
     model = ip.models.TableModel([0.4, 0.3, 0.3], None, probs)
     queries = ip.queries.concepts(["fur", "fins", "costs $x", "wings"])
-    return ip.Pursuit.of(model, queries, stopping=ip.Confidence(0.15) | ip.MaxQueries(3), classes=CLASSES)
+    return ip.generative_pursuit(model, queries, stopping=ip.Confidence(0.15) | ip.MaxQueries(3), classes=CLASSES)
 
 
 @pytest.fixture(scope="module")
@@ -30,28 +30,20 @@ def answers():
 def images():
     """Three questions about patches of 2 x 2 in images of 5 x 6."""
     model = ip.models.TableModel([0.5, 0.5], None, np.random.default_rng(0).uniform(0.1, 0.9, size=(2, 30)))
-    return ip.Pursuit.of(model, ip.queries.patches((5, 6), size=2), stopping=ip.MaxQueries(3))
-
-
-@pytest.fixture(scope="module")
-def pictures():
-    return np.random.default_rng(0).integers(0, 2, size=(40, 5, 6))
+    return ip.generative_pursuit(model, ip.queries.patches((5, 6), size=2), stopping=ip.MaxQueries(3))
 
 
 @pytest.fixture
-def drawings(pursuit, images, answers, pictures):
-    trace = pursuit.run(answers)
+def drawings(pursuit, images, answers):
     return {
-        "bars": (first_queries, trace),
-        "maps": (first_queries, images.run(pictures)),
-        "classes": (asked_by_class, ip.query_frequencies(trace)),
+        "classes": (asked_by_class, ip.query_frequencies(pursuit.run(answers))),
         "tree": (strategy_tree, ip.strategy_tree(pursuit, 3, X=answers)),
         "images": (strategy_tree, ip.strategy_tree(images, 2, max_branches=3)),
         "root": (strategy_tree, ip.strategy_tree(pursuit, 0)),
     }
 
 
-@pytest.mark.parametrize("name", ["bars", "maps", "classes", "tree", "images", "root"])
+@pytest.mark.parametrize("name", ["classes", "tree", "images", "root"])
 def test_each_is_drawn_on_a_new_figure_or_on_axes_of_the_caller(drawings, name):
     draw, what = drawings[name]
     draw(what).figure.draw_without_rendering()
@@ -63,34 +55,6 @@ def test_each_is_drawn_on_a_new_figure_or_on_axes_of_the_caller(drawings, name):
 
 
 # ---- how often ------------------------------------------------------------------------------------------------------
-
-
-def test_bars_are_the_shares_at_each_position(pursuit, answers):
-    trace = pursuit.run(answers)
-    axes = first_queries(trace, positions=2, max_queries=3)
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    often = [(trace.queries == q).any(axis=1).mean() for q in range(4)]
-    assert [often[trace.query_set.names.index(name)] for name in names] == sorted(often, reverse=True)[:3]
-    for k, container in enumerate(axes.containers[:2]):
-        shares = [(trace.queries[:, k] == trace.query_set.names.index(name)).mean() for name in names]
-        np.testing.assert_allclose([piece.get_width() for piece in container], shares)
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["asked as the 1st", "asked as the 2nd", "later"]
-
-
-def test_a_map_for_each_position_and_one_for_all(images, pictures):
-    trace = images.run(pictures)
-    axes = first_queries(trace, positions=2)
-    *maps, all_of_it = (np.asarray(image.get_array()) for image in axes.images)
-    assert len(maps) == 2
-    for k, seen in enumerate(maps):
-        expected = np.zeros(30)
-        for q in trace.queries[:, k]:
-            expected[trace.query_set.query_variables[q]] += 1 / 40
-        np.testing.assert_allclose(seen, expected.reshape(5, 6))
-    once = [len({a for q in row for a in trace.query_set.query_variables[q].tolist()}) for row in trace.queries]
-    assert all_of_it.sum() == pytest.approx(np.mean(once))
-    assert "1st\nat most 100 %" in [text.get_text() for text in axes.texts]
 
 
 def test_what_is_asked_about_which_class(pursuit, answers):
@@ -106,13 +70,10 @@ def test_what_is_asked_about_which_class(pursuit, answers):
 
 def test_nothing_asked_and_numbers_below_one(pursuit, answers):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.5], [0.4]])
-    silent = ip.Pursuit.of(model, ip.queries.concepts(["fur"]), stopping=ip.MaxQueries(0)).run([[1], [0]])
-    assert not first_queries(silent).containers
+    silent = ip.generative_pursuit(model, ip.queries.concepts(["fur"]), stopping=ip.MaxQueries(0)).run([[1], [0]])
     with pytest.raises(ValueError, match="nothing was asked about any input"):
         asked_by_class(ip.query_frequencies(silent))
     trace = pursuit.run(answers)
-    with pytest.raises(ValueError, match="positions=0"):
-        first_queries(trace, positions=0)
     with pytest.raises(ValueError, match="max_queries=0"):
         asked_by_class(ip.query_frequencies(trace), max_queries=0)
 
@@ -147,6 +108,6 @@ def test_boxes_do_not_touch(pursuit):
 def test_a_tree_too_large_to_read_is_refused():
     rng = np.random.default_rng(0)
     model = ip.models.TableModel([0.5, 0.5], None, rng.uniform(0.05, 0.95, (2, 10)))
-    wide = ip.Pursuit.of(model, ip.queries.concepts([f"q{a}" for a in range(10)]), stopping=ip.MaxQueries(9))
+    wide = ip.generative_pursuit(model, ip.queries.concepts([f"q{a}" for a in range(10)]), stopping=ip.MaxQueries(9))
     with pytest.raises(ValueError, match="tree has 512 leaves, more than 200"):
         strategy_tree(ip.strategy_tree(wide, 9, min_share=0))

@@ -7,8 +7,8 @@ import pytest
 from made_up_pursuits import pursue
 
 import infopursuit as ip
-from infopursuit.plots import text_trace
-from infopursuit.terminal import seen_width
+from infopursuit.presentation.plots import text_trace
+from infopursuit.support.terminal import seen_width
 
 
 def test_panels_side_by_side():

@@ -179,7 +179,7 @@ def test_the_gain_of_a_panel_is_that_of_all_its_answers_together(seed):
     probs = [rng.dirichlet([0.7] * size, size=(3, 2)) for size in base.variables.sizes]
     world = World(prior, latent, probs, qs)
     truth, at = Truth(prior, latent, probs, qs), qs.names.index("group")
-    pursuit = ip.Pursuit.of(table_model(prior, latent, probs), qs)
+    pursuit = ip.generative_pursuit(table_model(prior, latent, probs), qs)
     for n in (0, 1, 3):
         history = [(q, a) for q, a in random_history(world, rng, n) if q != at]
         gains = pursuit.session(history).gains

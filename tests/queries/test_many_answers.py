@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.history import Histories, everything_possible, narrow, nothing_to_learn
+from infopursuit.pursuit.histories import Histories, everything_possible, narrow, nothing_to_learn
 from infopursuit.queries.choices import MAX_COUNT, JointChoices
 from infopursuit.testing import check_strategy
 
@@ -33,10 +33,10 @@ def test_answers_are_counted_and_named_without_overflow():
         COLOUR.to_answer(0, "nonsense")
 
 
-@pytest.mark.parametrize("acquisition", [ip.acquisition.MutualInformation(), ip.acquisition.LookAhead()])
+@pytest.mark.parametrize("acquisition", [ip.strategies.MutualInformation(), ip.strategies.LookAhead()])
 def test_what_looks_at_every_answer_refuses_too_many(acquisition):
     with pytest.raises(ValueError, match=r"68719476736|7e\+10"):
-        ip.Pursuit(GREY, ip.beliefs.Exact(model_of(GREY)[0], GREY), acquisition)
+        ip.Pursuit(GREY, ip.strategies.Exact(model_of(GREY)[0], GREY), acquisition)
 
 
 def test_a_classifier_refuses_before_it_learns():
@@ -55,7 +55,7 @@ def test_a_classifier_refuses_before_it_learns():
 def test_a_pursuit_that_looks_at_no_answers_is_right():
     """Pixels are independent given the class: the posterior is a product over the pixels that were seen."""
     model, probs = model_of(GREY)
-    pursuit = ip.Pursuit(GREY, ip.beliefs.Exact(model, GREY), ip.acquisition.FixedOrder((5, 0)), ip.MaxQueries(2))
+    pursuit = ip.Pursuit(GREY, ip.strategies.Exact(model, GREY), ip.strategies.FixedOrder((5, 0)), ip.MaxQueries(2))
     X = np.random.default_rng(1).random((20, 4, 5))
     trace, values = pursuit.run(X), GREY.observe(X)
     seen = np.unique(GREY.query_variables[[5, 0]])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.models.masked import Training
+from infopursuit.models.networks.masked import Training
 from infopursuit.queries import Columns, columns
 
 

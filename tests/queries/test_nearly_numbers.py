@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.queries.tables import read_table
+from infopursuit.queries.frames import read_table
 
 
 def test_one_cell_that_is_no_number_is_named():

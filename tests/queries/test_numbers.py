@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.conversation import history_of, resume_session, save_session, understand
-from infopursuit.explanation import Explanation
-from infopursuit.history import Estimate, Histories
+from infopursuit.app.conversation import history_of, resume_session, save_session, understand
 from infopursuit.models import Sample
+from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.histories import Histories
+from infopursuit.pursuit.protocols import Estimate
 from infopursuit.queries import columns, from_spec, groups
+from infopursuit.support.types import Number, Observed, SoftAnswer, cells_of
 from infopursuit.testing import check_queries, check_strategy
-from infopursuit.types import Number, Observed, SoftAnswer, cells_of
 
 
 def patients(n=240, seed=0):

@@ -185,7 +185,7 @@ def test_pursuits_over_grey_and_colour_patches_are_exact(shape, size, levels, ch
     prior, latent = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(2), size=3)
     probs = rng.dirichlet(np.ones(levels), size=(3, 2, len(qs.variables)))  # (C, Z, A, V)
     truth = Truth(prior, latent, [probs[:, :, a] for a in range(len(qs.variables))], qs)
-    pursuit = ip.Pursuit.of(ip.models.TableModel(prior, latent, probs), qs, stopping=ip.Confidence(0.0))
+    pursuit = ip.generative_pursuit(ip.models.TableModel(prior, latent, probs), qs, stopping=ip.Confidence(0.0))
     images = rng.random((8, *shape) if channels == 1 else (8, *shape, 3))
     trace, values = pursuit.run(images), qs.observe(images)
     for i in range(8):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import infopursuit as ip
-from infopursuit.models.masked import Training
+from infopursuit.models.networks.masked import Training
 from infopursuit.queries import columns, concepts, functions, patches, union, words
 
 

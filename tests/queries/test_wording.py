@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.queries.wording import MAX_BYTES, VariableWords, Wording, read_wording, reword
+from infopursuit.queries.wording import MAX_BYTES, Wording, read_wording, reword
 
 CSV = 'query,sentence,choices\nfur,"Hat es ""Fell"", oder Ähnliches?",no = nein | yes = ja\nwings,Есть крылья?,\n'
 WANTED = {
@@ -72,7 +72,9 @@ def test_a_column_words_all_its_thresholds_and_a_query_has_the_last_word():
 
 def test_words_are_kept_with_a_saved_model_and_read_in_explanations(tmp_path):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.99, 0.5, 0.5], [0.01, 0.5, 0.5]])
-    pursuit = ip.Pursuit.of(model, reword(concepts(), WANTED), stopping=ip.Confidence(0.05), classes=["Katze", "Vogel"])
+    pursuit = ip.generative_pursuit(
+        model, reword(concepts(), WANTED), stopping=ip.Confidence(0.05), classes=["Katze", "Vogel"]
+    )
     ip.save(pursuit, tmp_path / "model")
     again = ip.load(tmp_path / "model")
     session = again.session()
@@ -96,9 +98,9 @@ def test_a_damaged_wording_is_refused(tmp_path, change):
 
 def test_models_without_words_are_saved_as_before(tmp_path):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.99, 0.5, 0.5], [0.01, 0.5, 0.5]])
-    ip.save(ip.Pursuit.of(model, concepts()), tmp_path)
+    ip.save(ip.generative_pursuit(model, concepts()), tmp_path)
     assert "wording" not in (tmp_path / "manifest.json").read_text()
-    assert "worded" not in ip.Pursuit.of(model, concepts()).run([[1, 0, 0]])[0].to_json()
+    assert "worded" not in ip.generative_pursuit(model, concepts()).run([[1, 0, 0]])[0].to_json()
 
 
 @pytest.mark.parametrize(
@@ -152,15 +154,3 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
         file.truncate(MAX_BYTES + 1)
     with pytest.raises(ValueError, match="is it a wording file"):
         read_wording(tmp_path / "a.csv")
-
-
-def test_pixels_of_grey_and_colour_images_have_names():
-    grey, colour = (ip.queries.patches((3, 3), size=2, levels=4, channels=channels) for channels in (1, 3))
-    words = VariableWords(colour.variables, colour)
-    assert [words.name(a) for a in (0, 4, 26)] == [
-        "row 1, column 1, red",
-        "row 1, column 2, green",
-        "row 3, column 3, blue",
-    ]
-    changed = VariableWords(grey.variables, grey).example(5, np.array([8.0, 2, 0, 0]), np.array([3.0, 2, 5, 0]))
-    assert changed[0] == "row 2, column 3: value 2"

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit import case, messages
-from infopursuit.datasets import digits
-from infopursuit.report.page import leading_classes, png
-from infopursuit.report.summary import Summary
+from infopursuit import case
+from infopursuit.app.datasets import digits
+from infopursuit.presentation.report.page import leading_classes, png
+from infopursuit.presentation.report.summary import Summary
+from infopursuit.support import messages
 
 BAD = '<script>alert("1")</script>'
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -60,7 +61,7 @@ def read(page):
 def pursuit(names=("has fur", "can fly", "swims"), classes=("cat", "owl", "carp"), **options):
     probs = [[0.95, 0.05, 0.1], [0.1, 0.9, 0.05], [0.02, 0.05, 0.95]]
     model = ip.models.TableModel([0.5, 0.3, 0.2], None, probs)
-    return ip.Pursuit.of(model, ip.queries.concepts(list(names), **options), classes=list(classes),
+    return ip.generative_pursuit(model, ip.queries.concepts(list(names), **options), classes=list(classes),
                       stopping=ip.Confidence(0.02))  # fmt: skip
 
 
@@ -215,7 +216,7 @@ def test_png_of_every_kind():
 def test_long_explanations_show_what_mattered():
     n = 40
     model = ip.models.TableModel([0.5, 0.5], None, np.stack([np.full(n, 0.52), np.full(n, 0.48)]))
-    trace = ip.Pursuit.of(model, ip.queries.concepts([f"q{i}" for i in range(n)])).run([[1] * n])
+    trace = ip.generative_pursuit(model, ip.queries.concepts([f"q{i}" for i in range(n)])).run([[1] * n])
     page = ip.report.write(trace)
     assert "Here are 20 of the 40 steps" in page
     assert page.count('<li class="step">') == 21
@@ -224,7 +225,7 @@ def test_long_explanations_show_what_mattered():
 def test_many_classes_share_a_bar_and_the_true_one_has_its_own():
     n = 30
     model = ip.models.TableModel(np.full(n, 1 / n), None, np.eye(n) * 0.9 + 0.05)
-    trace = ip.Pursuit.of(model, ip.queries.concepts([f"q{i}" for i in range(n)])).run(np.eye(n)[[7]])
+    trace = ip.generative_pursuit(model, ip.queries.concepts([f"q{i}" for i in range(n)])).run(np.eye(n)[[7]])
     shown = leading_classes(trace[0], truth=23)
     assert {7, 23} <= set(shown)
     assert len(shown) == 4
@@ -236,7 +237,7 @@ def test_wording_is_on_the_page():
 
     p = pursuit()
     worded = reword(p.queries, {"has fur": Wording("هل لديه فرو؟", {"yes": "نعم"})})
-    page = ip.report.write(ip.Pursuit.of(p.model, worded, classes=["cat", "owl", "carp"]).run(X))
+    page = ip.report.write(ip.generative_pursuit(p.model, worded, classes=["cat", "owl", "carp"]).run(X))
     assert "<bdi>هل لديه فرو؟</bdi>" in page
     assert "<bdi>نعم</bdi>" in page
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.cli.serve import listen
-from infopursuit.server.app import Server, create_app
-from infopursuit.server.limits import Limits
-from infopursuit.server.registry import served
+from infopursuit.app.cli.serve import listen
+from infopursuit.app.server.app import Server, create_app
+from infopursuit.app.server.limits import Limits
+from infopursuit.app.server.registry import served
 
 ANIMALS = ["cat", "dog", "hen", "duck", "carp", "bee"]
 FACTS = {
@@ -62,8 +62,8 @@ def _make_models():
         return ip.InformationPursuitClassifier(queries=queries, strategy="table", **settings).fit(X, y)
 
     things = {
-        "certain": ip.Pursuit.of(certain, asked, classes=ANIMALS),
-        "animals": ip.Pursuit.of(doubtful, asked, classes=ANIMALS, stopping=ip.Confidence(0.1)),
+        "certain": ip.generative_pursuit(certain, asked, classes=ANIMALS),
+        "animals": ip.generative_pursuit(doubtful, asked, classes=ANIMALS, stopping=ip.Confidence(0.1)),
         "images": fit(ip.queries.patches((4, 5), size=2), images, labels),
         "table": fit(ip.queries.columns(names=["size", "colour"]), table, sizes > 0, stopping=ip.Confidence(0.01)),
         "texts": fit(ip.queries.words(), texts, ["weather", "sport"] * 10),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.server.registry import ServedModel
+from infopursuit.app.server.registry import ServedModel
 
 pytest.importorskip("torch")
 

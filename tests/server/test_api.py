@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.server.security import HEADERS
+from infopursuit.app.server.security import HEADERS
 
 
 def test_the_models_are_listed(client, models):
@@ -101,7 +101,7 @@ def test_every_answer_has_the_headers(client, path, status):
 
 
 def test_the_page_needs_nothing_from_elsewhere():
-    folder = resources.files("infopursuit.server").joinpath("page")
+    folder = resources.files("infopursuit.app.server").joinpath("page")
     files = {file.name: file.read_text() for file in folder.iterdir()}
     assert {"index.html", "docs.html", "app.js", "style.css"} <= set(files)
     for name, text in files.items():

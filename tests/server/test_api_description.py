@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from infopursuit.server.app import create_app
+from infopursuit.app.server.app import create_app
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed: pip install schemathesis")
 from schemathesis.checks import not_a_server_error  # noqa: E402

@@ -4,10 +4,10 @@ import httpx
 import pytest
 
 from infopursuit import case
-from infopursuit.performance import performance_of
-from infopursuit.server import fitting, schemas
-from infopursuit.server.language import words_for
-from infopursuit.server.security import Embedding, Token
+from infopursuit.app.server import fitting, schemas
+from infopursuit.app.server.language import words_for
+from infopursuit.app.server.security import Embedding, Token
+from infopursuit.presentation.performance import performance_of
 
 TABLE = "/v1/models/table"
 OTHER = "https://example.org"

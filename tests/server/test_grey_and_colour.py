@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.server.registry import ServedModel
+from infopursuit.app.server.registry import ServedModel
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 RNG = np.random.default_rng(0)
@@ -18,7 +18,7 @@ KINDS = {"grey": {"levels": 12}, "colour": {"levels": 4, "channels": 3}}
 def pursuit_of(how):
     queries = ip.queries.patches((3, 4), size=(1, 2), **how)
     probs = RNG.dirichlet(np.full(queries.n_levels, 0.3), size=(2, len(queries.variables)))
-    return ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, probs), queries, stopping=ip.MaxQueries(2))
+    return ip.generative_pursuit(ip.models.TableModel([0.5, 0.5], None, probs), queries, stopping=ip.MaxQueries(2))
 
 
 @pytest.fixture(scope="module", name="pursuits")

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from infopursuit.server.errors import Problem, shorten
-from infopursuit.server.limits import Limits, Workers
-from infopursuit.server.observability import configured_logging
-from infopursuit.server.registry import ServedModel
+from infopursuit.app.server.errors import Problem, shorten
+from infopursuit.app.server.limits import Limits, Workers
+from infopursuit.app.server.observability import configured_logging
+from infopursuit.app.server.registry import ServedModel
 
 NEXT = "/v1/models/animals/next"
 HEAD = f"POST {NEXT} HTTP/1.1\r\nhost: localhost\r\n"

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.server import app, registry
-from infopursuit.server.observability import Metrics
-from infopursuit.server.registry import ServedModel, served
+from infopursuit.app.server import app, registry
+from infopursuit.app.server.observability import Metrics
+from infopursuit.app.server.registry import ServedModel, served
 
 QUESTIONS = [f"question {i}" for i in range(12)]
 ROUND, ROUNDS = 60, 4
@@ -31,7 +31,7 @@ def model(monkeypatch):
     likely = np.random.default_rng(0).uniform(0.2, 0.8, (6, len(QUESTIONS)))
     table = ip.models.TableModel(np.full(6, 1 / 6), None, likely)
     stopping = ip.Confidence(1e-9) | ip.MaxQueries(len(QUESTIONS))
-    return served("many", ip.Pursuit.of(table, ip.queries.concepts(QUESTIONS), stopping=stopping))
+    return served("many", ip.generative_pursuit(table, ip.queries.concepts(QUESTIONS), stopping=stopping))
 
 
 def ask_much(client, seed):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.server.registry import ServedModel
+from infopursuit.app.server.registry import ServedModel
 
 
 def post(client, name, history, **options):
@@ -131,7 +131,7 @@ SEX, PREGNANT, LAB = "is female", "is pregnant", "lab"
 def _pursuit():
     asked = ip.queries.groups(ip.queries.concepts([SEX, PREGNANT, "fever", "rash"]), {LAB: ["fever", "rash"]})
     model = ip.models.TableModel([0.5, 0.5], None, [[0.6, 0.9, 0.9, 0.2], [0.4, 0.1, 0.2, 0.8]])
-    return ip.Pursuit.of(
+    return ip.generative_pursuit(
         model,
         asked,
         classes=["ill", "well"],

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infopursuit.server.observability import configured_logging, log_error
-from infopursuit.server.registry import ServedModel
+from infopursuit.app.server.observability import configured_logging, log_error
+from infopursuit.app.server.registry import ServedModel
 
 KEYS = {"time", "level", "event", "id", "method", "route", "status", "seconds", "bytes_in", "bytes_out"}
 
@@ -124,7 +124,7 @@ def test_errors_that_libraries_log_lose_their_words():
         except ValueError as error:
             logging.getLogger("uvicorn.error").error("Exception in ASGI application", exc_info=error)
             logging.getLogger("asyncio").error(f"Task exception was never retrieved: {error!r}", exc_info=error)
-            logging.getLogger("infopursuit.engine").warning("something about %s", "yes to question 7")
+            logging.getLogger("infopursuit.pursuit.loop").warning("something about %s", "yes to question 7")
             log_error("failed", error)
     told = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [one["event"] for one in told] == ["complaint"] * 3 + ["failed"]

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from infopursuit import shipped
-from infopursuit.server.registry import load_models
+from infopursuit.app.server.registry import load_models
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

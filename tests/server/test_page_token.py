@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from infopursuit.server.security import Token
+from infopursuit.app.server.security import Token
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -11,8 +11,8 @@ import pytest
 from serving_process import Crowd, ask, process
 from test_stop_and_reload import NEXT, histories, save_zoo
 
-from infopursuit import cli
-from infopursuit.model_files import MANIFEST
+from infopursuit.app import cli
+from infopursuit.saving.files import MANIFEST
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found in /proc")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.server.limits import Limits
+from infopursuit.app.server.limits import Limits
 
 NEXT = "/v1/models/animals/next"
 JSON = {"content-type": "application/json"}

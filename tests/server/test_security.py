@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from infopursuit.server.security import VARIABLE, Token, check_exposure, read_token
+from infopursuit.app.server.security import VARIABLE, Token, check_exposure, read_token
 
 SECRET = "a-token-of-thirty-two-characters"
 

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 import infopursuit as ip
-from infopursuit import cli
-from infopursuit.server.registry import load_models
+from infopursuit.app import cli
+from infopursuit.app.server.registry import load_models
 
 
 @pytest.fixture

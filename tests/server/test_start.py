@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 import infopursuit as ip
-from infopursuit.cli.serve import listen
-from infopursuit.server.app import Server, create_app
-from infopursuit.server.limits import Limits
+from infopursuit.app.cli.serve import listen
+from infopursuit.app.server.app import Server, create_app
+from infopursuit.app.server.limits import Limits
 from isolated import run_alone
 
 
@@ -113,7 +113,7 @@ import numba.core.caching
 logging.basicConfig(stream=sys.stdout)
 numba.core.caching.CacheImpl._locator_classes = []  # of numba: no folder can be written to
 
-from infopursuit.beliefs import pruned
+from infopursuit.strategies import pruned
 
 assert [pruned.compiled(lambda x: x + 1)(k) for k in (1, 2)] == [2, 3]
 """

@@ -12,8 +12,8 @@ import pytest
 from serving_process import Crowd, ask, process
 
 import infopursuit as ip
-from infopursuit.model_files import MANIFEST
-from infopursuit.server.registry import Reloader, load_folder, version_of
+from infopursuit.app.server.registry import Reloader, load_folder, version_of
+from infopursuit.saving.files import MANIFEST
 
 NEXT = "/v1/models/zoo/next"
 FACTS = ("has fur", "barks", "has feathers", "swims", "is kept by people")
@@ -33,7 +33,9 @@ def save_zoo(models, folder, share):
     """A model with one number of its own, so that each one saved answers otherwise."""
     pursuit = models["animals"].pursuit
     model = ip.models.TableModel([1 / 6] * 6, None, facts(share))
-    ip.save(ip.Pursuit.of(model, pursuit.queries, classes=pursuit.classes, stopping=ip.Confidence(0.001)), folder)
+    ip.save(
+        ip.generative_pursuit(model, pursuit.queries, classes=pursuit.classes, stopping=ip.Confidence(0.001)), folder
+    )
 
 
 def facts(share):
@@ -125,7 +127,7 @@ def test_a_model_is_replaced_without_a_failed_request(models, tmp_path):
         # a session that began with the old model goes on with one that does not know its question
         fewer = ip.queries.concepts(["has fur", "swims", "sings"])
         model = ip.models.TableModel([1 / 6] * 6, None, [row[:3] for row in facts(0.4)])
-        ip.save(ip.Pursuit.of(model, fewer, classes=models["animals"].pursuit.classes), folder)
+        ip.save(ip.generative_pursuit(model, fewer, classes=models["animals"].pursuit.classes), folder)
         server.wait_for('"event": "reloaded"', 4)
         status, _, content = ask(server.port, "POST", NEXT, {"history": [{"query": "barks", "answer": "yes"}]})
         told = json.loads(content)

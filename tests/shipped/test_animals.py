@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.animal_game import play
 from infopursuit import shipped
-from infopursuit.shipped import ERROR, read_animals
+from infopursuit.app.shipped import ERROR, read_animals
 
 TABLE = read_animals()
 YES, NO, SOMETIMES = 1.0, 0.0, 0.5

@@ -6,10 +6,10 @@ import pytest
 from benchmarks import datasets
 from benchmarks import make_shipped as make
 from infopursuit import shipped
-from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.serialization import save
-from infopursuit.shipped import FOLDER
-from infopursuit.types import ModelFormatError
+from infopursuit.app.shipped import FOLDER
+from infopursuit.estimator.classifier import InformationPursuitClassifier
+from infopursuit.estimator.storage import save
+from infopursuit.support.types import ModelFormatError
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ Proposition 2 counts yes/no questions, which is in bits.
 >>> from infopursuit import Confidence, Pursuit
 >>> from theory import expected_length, information, optimal_strategy, pursuit_tree, sum_of_gains, xor_world
 >>> world = xor_world()
->>> greedy = pursuit_tree(Pursuit.of(world.model, world.queries, stopping=Confidence(0)))
+>>> greedy = pursuit_tree(generative_pursuit(world.model, world.queries, stopping=Confidence(0)))
 >>> expected_length(greedy), expected_length(optimal_strategy(world, Confidence(0)))
 (2.0, 2.0)
 >>> round(sum_of_gains(greedy), 6), round(information(world), 6)

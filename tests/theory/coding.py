@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.acquisition.tables import entropy
-from infopursuit.engine import Pursuit
 from infopursuit.models.finite import check_prior
 from infopursuit.models.table import TableModel
+from infopursuit.pursuit.stopping import Confidence
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.stopping import Confidence
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.strategies.generative.answer_tables import entropy
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.support.types import FloatArray, IntArray
 from theory.strategy import expected_length, pursuit_tree
 from theory.world import World, enumerate_world
 
@@ -127,6 +127,6 @@ def proposition_2(prior: Sequence[float] | FloatArray) -> CodeLengths:
     CodeLengths(entropy=1.5, huffman=1.5, pursuit=1.5)
     """
     world = label_world(prior)
-    pursuit = Pursuit.of(world.model, world.queries, stopping=Confidence(0), exact_gains=True)
+    pursuit = generative_pursuit(world.model, world.queries, stopping=Confidence(0), exact_gains=True)
     nats = float(entropy(world.probabilities))
     return CodeLengths(nats / float(np.log(2)), huffman_length(prior), expected_length(pursuit_tree(pursuit, world)))

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from infopursuit.stopping import SLACK, Check, Rule, Watch, check_rules
-from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
+from infopursuit.pursuit.stopping import SLACK, Check, Rule, Watch, check_rules
+from infopursuit.support.types import TIE, UNKNOWN, FloatArray, IntArray
 from theory.sets import Sets
 from theory.strategy import Node, Strategy, branches
 from theory.world import World, gains, information
@@ -54,7 +54,7 @@ def optimal_strategy(world: World, stopping: Rule | Condition) -> Strategy:
     is never smaller. Chance cannot help: a strategy that tosses coins is a mixture of those compared. Ties go to the
     lowest query.
 
-    >>> from infopursuit.stopping import Confidence
+    >>> from infopursuit.pursuit.stopping import Confidence
     >>> from theory import label_world
     >>> strategy = optimal_strategy(label_world([0.5, 0.25, 0.25]), Confidence(0))
     >>> strategy.lengths.tolist()

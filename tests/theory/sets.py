@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.types import IntArray
+from infopursuit.support.types import IntArray
 from theory.world import World
 
 MAX_WORK = 2**25

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.acquisition.tables import mutual_information
-from infopursuit.engine import Pursuit
-from infopursuit.stopping import STOP
-from infopursuit.trace import Trace
-from infopursuit.types import UNKNOWN, Answer, FloatArray, History, IntArray
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import STOP
+from infopursuit.pursuit.trace import Trace
+from infopursuit.strategies.generative.answer_tables import mutual_information
+from infopursuit.support.types import UNKNOWN, Answer, FloatArray, History, IntArray
 from theory.world import World, enumerate_world, kl_divergence
 
 
@@ -86,10 +86,10 @@ def pursuit_tree(pursuit: Pursuit, world: World | None = None) -> Strategy:
 
     ``world`` saves the enumeration where it is known already.
 
-    >>> from infopursuit.stopping import Confidence
+    >>> from infopursuit.pursuit.stopping import Confidence
     >>> from theory.world import xor_world
     >>> world = xor_world()
-    >>> pursuit_tree(Pursuit.of(world.model, world.queries, stopping=Confidence(0)), world).walk([1, 0])
+    >>> pursuit_tree(generative_pursuit(world.model, world.queries, stopping=Confidence(0)), world).walk([1, 0])
     ((0, (1,)), (1, (0,)))
     """
     if world is None:
@@ -105,7 +105,7 @@ def pursuit_tree(pursuit: Pursuit, world: World | None = None) -> Strategy:
 def expected_length(strategy: Strategy) -> float:
     """E[|expl(X)|], the objective of eq. 3.
 
-    >>> from infopursuit.stopping import Confidence
+    >>> from infopursuit.pursuit.stopping import Confidence
     >>> from theory import optimal_strategy, xor_world
     >>> expected_length(optimal_strategy(xor_world(2), Confidence(0)))
     2.0
@@ -118,10 +118,12 @@ def sufficiency(strategy: Strategy) -> float:
 
     Computed input by input from that definition; `sum_of_gains` never enters, so that Proposition 1 is a test of both.
 
-    >>> from infopursuit.stopping import MaxQueries
+    >>> from infopursuit.pursuit.stopping import MaxQueries
     >>> from theory.world import xor_world
     >>> world = xor_world()
-    >>> round(sufficiency(pursuit_tree(Pursuit.of(world.model, world.queries, stopping=MaxQueries(1)), world)), 6)
+    >>> round(
+    ...     sufficiency(pursuit_tree(generative_pursuit(world.model, world.queries, stopping=MaxQueries(1)), world)), 6
+    ... )
     0.693147
     """
     world = strategy.world
@@ -150,7 +152,7 @@ def sum_of_gains(strategy: Strategy) -> float:
 
     Proposition 1 is the identity ``sum_of_gains(s) == information(world) - sufficiency(s)``, for every strategy.
 
-    >>> from infopursuit.stopping import Confidence
+    >>> from infopursuit.pursuit.stopping import Confidence
     >>> from theory import optimal_strategy, xor_world
     >>> strategy = optimal_strategy(xor_world(), Confidence(0))
     >>> gains_by_step(strategy).round(6).tolist(), round(sum_of_gains(strategy), 6)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from infopursuit.types import TIE, IntArray
+from infopursuit.support.types import TIE, IntArray
 from theory.sets import Sets
 from theory.world import World, gains, kl_divergence
 

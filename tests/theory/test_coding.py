@@ -84,7 +84,7 @@ def test_proposition_2(prior):
     assert code.pursuit <= code.entropy + 1
     # The step that the paper calls intuitively clear, class by class (the docstring has the proof).
     world = label_world(prior)
-    lengths = pursuit_tree(ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0)), world).lengths
+    lengths = pursuit_tree(ip.generative_pursuit(world.model, world.queries, stopping=ip.Confidence(0)), world).lengths
     for p, length in zip(world.probabilities, lengths, strict=True):
         assert length <= math.ceil(-math.log2(p))
 
@@ -142,7 +142,7 @@ def test_trap_12_the_statement_is_in_bits_and_for_a_determined_label():
     assert uniform.pursuit > uniform.entropy * math.log(2) + 1  # in nats it would be false
     # A pursuit that stops before Y is determined may ask less than H(Y).
     world = label_world([1 / 4] * 4)
-    early = pursuit_tree(ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.5)), world)
+    early = pursuit_tree(ip.generative_pursuit(world.model, world.queries, stopping=ip.Confidence(0.5)), world)
     assert expected_length(early) < entropy_bits([1 / 4] * 4)
 
 

@@ -10,7 +10,7 @@ import pytest
 import infopursuit as ip
 import theory
 from enumerator import mutual_information
-from infopursuit.stopping import STOP
+from infopursuit.pursuit.stopping import STOP
 from theory import (
     enumerate_world,
     expected_length,
@@ -43,7 +43,7 @@ def listed(values, labels, weights=None):
 
 
 def chase(world, stopping, **options):
-    return pursuit_tree(ip.Pursuit.of(world.model, world.queries, stopping=stopping, **options), world)
+    return pursuit_tree(ip.generative_pursuit(world.model, world.queries, stopping=stopping, **options), world)
 
 
 @pytest.fixture(scope="module")
@@ -342,7 +342,7 @@ def test_continuous_latents_are_refused():
     message = r"model is a VAE, and theory sums over finitely many latent states; give a finite model such as"
     with pytest.raises(TypeError, match=message):
         enumerate_world(vae, queries)
-    pursuit = ip.Pursuit.of(vae, queries, ip.beliefs.SMC(n_draws=4))
+    pursuit = ip.generative_pursuit(vae, queries, ip.strategies.SMC(n_draws=4))
     with pytest.raises(TypeError, match=message):
         pursuit_tree(pursuit)
     with pytest.raises(ValueError, match="world belongs to another model"):
@@ -365,7 +365,7 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match=r"sizes \(2, 2, 2\).*sizes \(2, 2\)"):
         enumerate_world(world.model, ip.queries.concepts(["a", "b", "c"]))
     with pytest.raises(ValueError, match="another model or query set"):
-        pursuit_tree(ip.Pursuit.of(world.model, world.queries), xor_world())
+        pursuit_tree(ip.generative_pursuit(world.model, world.queries), xor_world())
     with pytest.raises(ValueError, match=r"joint has shape \(1, 2\)"):
         table_world(world.queries, [[0, 0], [0, 1]], [[0.5, 0.5]])
     with pytest.raises(ValueError, match=r"values\[1\] has an unknown variable"):

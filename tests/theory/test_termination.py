@@ -36,7 +36,7 @@ def noisy_world(seed, *, support=True):
 
 def everything_asked(world):
     """Each history of the pursuit that asks all there is: the events S_m of the lemmas."""
-    pursuit = ip.Pursuit.of(world.model, world.queries, stopping=ip.MaxQueries(len(world.queries)))
+    pursuit = ip.generative_pursuit(world.model, world.queries, stopping=ip.MaxQueries(len(world.queries)))
     return [(history, node.inputs) for history, node in pursuit_tree(pursuit, world).nodes()]
 
 
@@ -99,7 +99,7 @@ def test_a_label_that_hangs_on_nothing_needs_no_question():
     world = table_world(ip.queries.concepts(list("abcd")), BITS, np.outer(np.arange(1, 17), [0.3, 0.7]))
     assert homogeneous(world, world.inputs)
     for patience, length in ((0, 0), (2, 2)):
-        pursuit = ip.Pursuit.of(world.model, world.queries, stopping=ip.InformationGain(0), patience=patience)
+        pursuit = ip.generative_pursuit(world.model, world.queries, stopping=ip.InformationGain(0), patience=patience)
         strategy = pursuit_tree(pursuit, world)
         assert expected_length(strategy) == pytest.approx(length)
         assert sufficiency(strategy) == pytest.approx(0, abs=1e-12)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.special import rel_entr
 
-from infopursuit.acquisition.tables import entropy, mutual_information
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.models.table import TableModel
 from infopursuit.queries.concepts import concepts
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray
+from infopursuit.strategies.generative.answer_tables import entropy, mutual_information
+from infopursuit.support.types import UNKNOWN, Answer, FloatArray, IntArray
 
 MAX_INPUTS = 2**16
 """A model whose variables have more joint values than this is refused: all of them are written down."""

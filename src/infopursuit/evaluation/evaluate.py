@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from infopursuit.checks import pursuit_of
-from infopursuit.class_figures import ClassFigures, class_figures
-from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation import baselines as trees
+from infopursuit.estimator.class_figures import ClassFigures, class_figures
+from infopursuit.estimator.classifier import InformationPursuitClassifier
 from infopursuit.evaluation.measures import Bin, Calibration, Point, Row, Z, calibration, confidence_curve, counted
-from infopursuit.messages import load
-from infopursuit.progress import Progress, bar
-from infopursuit.serialization import encode
-from infopursuit.stopping import Confidence
-from infopursuit.terminal import Terminal, table
-from infopursuit.trace import Trace
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.stopping import Confidence
+from infopursuit.pursuit.trace import Trace
+from infopursuit.saving.registry import encode
+from infopursuit.strategies import baselines as trees
+from infopursuit.support.checks import pursuit_of
+from infopursuit.support.messages import load
+from infopursuit.support.progress import Progress, bar
+from infopursuit.support.terminal import Terminal, table
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray, Observed
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,9 @@ def evaluate(
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    >>> pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]), stopping=ip.Confidence(0.1))
+    >>> pursuit = ip.generative_pursuit(
+    ...     model, ip.queries.concepts(["has wings", "is red"]), stopping=ip.Confidence(0.1)
+    ... )
     >>> result = evaluate(pursuit, [[1, 0], [0, 0], [0, 1], [1, 1]], [0, 1, 1, 1])
     >>> result.rows[0].accuracy, result.rows[0].length, round(result.calibration.expected_calibration_error, 6)
     (0.75, 1.0, 0.15)
@@ -219,7 +221,7 @@ def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = N
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    >>> pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]))
+    >>> pursuit = ip.generative_pursuit(model, ip.queries.concepts(["has wings", "is red"]))
     >>> map_using_q(pursuit, [[1, 0], [0, 1]])[:, 0].round(6).tolist()
     [0.9, 0.1]
     """
@@ -227,7 +229,7 @@ def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = N
     affordable = WORK // (getattr(pursuit.model, "n_states", 1) * len(revealed))
     observed = Observed.of(values).take(slice(max(MIN_INPUTS, int(affordable))))
     if hasattr(pursuit.model, "latent_dim") and observed.soft is None:
-        from infopursuit.models.autoencoder import log_evidence
+        from infopursuit.models.networks.autoencoder import log_evidence
 
         hidden = np.isin(np.arange(observed.values.shape[1]), revealed, invert=True)
         seen = np.where(hidden, UNKNOWN, observed.values)

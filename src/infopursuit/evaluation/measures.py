@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from infopursuit.calibration import BIN_EDGES, confidence_bins, expected_calibration_error, first_stopping_times
-from infopursuit.trace import Trace
-from infopursuit.types import UNKNOWN, IntArray
+from infopursuit.calibration.temperature import (
+    BIN_EDGES,
+    confidence_bins,
+    expected_calibration_error,
+    first_stopping_times,
+)
+from infopursuit.pursuit.trace import Trace
+from infopursuit.support.types import UNKNOWN, IntArray
 
 LEVEL, Z = 0.95, 1.959964
 """Of all intervals, and the quantile of the normal distribution that belongs to it."""

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from infopursuit.lazy import lazy_name
 from infopursuit.models.empirical import Blur, EmpiricalModel, Flip
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel
+from infopursuit.support.lazy import lazy_name
 
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes  # isort: skip (not the module)
 
 if TYPE_CHECKING:
-    from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
-    from infopursuit.models.augmentation import RandomAffine
-    from infopursuit.models.autoencoder import VAE
-    from infopursuit.models.training import Training, train, vae
+    from infopursuit.models.networks.architectures import ConvArchitecture, MLPArchitecture
+    from infopursuit.models.networks.augmentation import RandomAffine
+    from infopursuit.models.networks.autoencoder import VAE
+    from infopursuit.models.networks.training import Training, train, vae
 
 _NETWORKS = {
-    **dict.fromkeys(("ConvArchitecture", "MLPArchitecture"), "architectures"),
-    "VAE": "autoencoder",
-    "RandomAffine": "augmentation",
-    **dict.fromkeys(("Training", "train", "vae"), "training"),
+    **dict.fromkeys(("ConvArchitecture", "MLPArchitecture"), "networks.architectures"),
+    "VAE": "networks.autoencoder",
+    "RandomAffine": "networks.augmentation",
+    **dict.fromkeys(("Training", "train", "vae"), "networks.training"),
 }
 
 # fmt: off

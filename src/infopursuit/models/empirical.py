@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.checks import whole_number
 from infopursuit.models.finite import Array, FiniteModel, log
 from infopursuit.models.sample import Sample
 from infopursuit.models.storing import (
@@ -25,8 +24,9 @@ from infopursuit.models.storing import (
     check_probs,
     settings_from_spec,
 )
-from infopursuit.threads import single_threaded
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
+from infopursuit.support.checks import whole_number
+from infopursuit.support.threads import single_threaded
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray, Variables
 
 MISSING = 255
 """How an unknown value is stored; variables of an empirical model have fewer values than this."""

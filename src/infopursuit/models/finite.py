@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.types import FloatArray, IntArray, Variables
+from infopursuit.support.types import FloatArray, IntArray, Variables
 
 Array = npt.NDArray[Any]
 FAINT = 1e-290

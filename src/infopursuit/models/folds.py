@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from infopursuit.types import FloatArray, IntArray, Observed
+from infopursuit.support.types import FloatArray, IntArray, Observed
 
 MIN_REPEATS = 20
 """Rows for each distinct input from which on repeated inputs may be separate cases, not copies."""

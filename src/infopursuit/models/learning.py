@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from infopursuit.checks import number, whole_number
 from infopursuit.models.empirical import BLURS, FLIPS, MISSING, Blur, EmpiricalModel, Flip, Smoothing
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel, fit_latent_classes
+from infopursuit.support.checks import number, whole_number
 
 if TYPE_CHECKING:
-    from infopursuit.models.autoencoder import VAE
+    from infopursuit.models.networks.autoencoder import VAE
 
 TABLE_WORK = 2e10
 """Multiplications that fitting one mixture may take before it is left out of the candidates."""

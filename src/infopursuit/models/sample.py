@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.models.folds import assign_folds, distinct_inputs, repeats_are_cases
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed, Rows, Variables
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray, Observed, Rows, Variables
 
 MAX_WEIGHT = 1e12
 """A larger row weight would round away the others: a float64 has fifteen digits."""

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.checks import whole_number
 from infopursuit.models.finite import Array, FiniteModel, check_prior, log, rounded
 from infopursuit.models.sample import Sample
 from infopursuit.models.storing import MAX_COUNT, check_array, check_log_prior, check_probs
-from infopursuit.threads import side_by_side
-from infopursuit.types import FloatArray, Variables
+from infopursuit.support.checks import whole_number
+from infopursuit.support.threads import side_by_side
+from infopursuit.support.types import FloatArray, Variables
 
 MAX_PARALLEL = 4
 """Classes that EM fits at the same time at most: each holds a one-hot table of its rows."""

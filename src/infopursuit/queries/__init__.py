@@ -9,12 +9,12 @@ import numpy as np
 
 from infopursuit.queries.columns import Columns, columns
 from infopursuit.queries.concepts import Concepts, concepts
+from infopursuit.queries.frames import is_frame, is_missing
 from infopursuit.queries.functions import Functions, functions
 from infopursuit.queries.groups import Groups, groups
 from infopursuit.queries.patches import Patches, patches
 from infopursuit.queries.queryset import KINDS as KINDS
 from infopursuit.queries.queryset import QuerySet, Recipe, from_spec
-from infopursuit.queries.tables import is_frame, is_missing
 from infopursuit.queries.union import Union, union
 from infopursuit.queries.words import Words, words
 
@@ -26,7 +26,6 @@ __all__ = [
 # fmt: on
 
 KINDS |= {cls.kind: cls for cls in (Columns, Concepts, Functions, Groups, Patches, Union, Words)}
-KINDS["panels"] = Groups  # the kind in models that were saved before groups were called so
 
 
 def guess(X: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from infopursuit.types import UNKNOWN
+from infopursuit.support.types import UNKNOWN
 
 MAX_ANSWERS = 2**16
 """Information gains are computed for queries with at most so many joint answers, which are looked at one by one."""

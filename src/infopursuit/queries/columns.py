@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
@@ -12,8 +11,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from infopursuit.checks import check_weights, one_of, whole_number
-from infopursuit.progress import Progress
+from infopursuit.queries.data_checks import identifier, warn_of_excluded
+from infopursuit.queries.frames import Column, Table, as_shares, is_missing, read_table, warn_of_numbers
 from infopursuit.queries.numbers import NumberScale, choose_thresholds, format_number
 from infopursuit.queries.queryset import (
     YES_NO,
@@ -23,9 +22,10 @@ from infopursuit.queries.queryset import (
     near,
     shown,
 )
-from infopursuit.queries.tables import Column, Table, as_shares, identifier, is_missing, read_table, warn_of_numbers
 from infopursuit.queries.wording import reword
-from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray, Number, Observed
+from infopursuit.support.checks import check_weights, one_of, whole_number
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import UNKNOWN, Answer, FloatArray, IntArray, Number, Observed
 
 DAY = 86_400_000_000  # microseconds
 YES_NO_WORDS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"})
@@ -262,12 +262,7 @@ def columns(
         if identifiers:
             wrong = f"its columns {shown(identifiers, 10)} look like identifiers (name them in keep= if they are none)"
         raise ValueError(f"X has n_samples = {table.n_rows}, but {wrong}, so there is nothing to ask")
-    for left_out, reason in (
-        (constant, "for having fewer than two different known values"),
-        (identifiers, "for looking like identifiers, which say nothing about other rows (keep=[...] asks about them)"),
-    ):
-        if left_out:
-            warnings.warn(f"left out, {reason}: {shown(left_out, 10)}", UserWarning, stacklevel=2)
+    warn_of_excluded(constant, identifiers)
     built = Columns(table.names, fields, named=table.named)
     # A column that was left out, or a threshold that another fold of the data would have, is no mistake.
     known, other = {*built.names, *table.names}, tuple(f"{n} {verb} " for n in table.names for verb in (">", "is"))

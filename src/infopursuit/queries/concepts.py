@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from infopursuit.queries.frames import is_frame, read_table
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.tables import is_frame, read_table
-from infopursuit.types import UNKNOWN, FloatArray, Observed
+from infopursuit.support.types import UNKNOWN, FloatArray, Observed
 
 
 class Concepts(QuerySet):

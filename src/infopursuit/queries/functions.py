@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from infopursuit.queries.frames import is_missing
 from infopursuit.queries.queryset import YES_NO, QuerySet, check_spec, shown
-from infopursuit.queries.tables import is_missing
-from infopursuit.types import UNKNOWN, IntArray
+from infopursuit.support.types import UNKNOWN, IntArray
 
 Function = Callable[[Any], Any]
 Returned = npt.NDArray[Any]

@@ -11,7 +11,7 @@ import numpy as np
 from infopursuit.queries.choices import JointChoices, join_cells
 from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.queryset import QuerySet, Recipe, check_spec, from_manifest, near, to_manifest
-from infopursuit.types import UNKNOWN, Answer, Number, Observed, cells_of
+from infopursuit.support.types import UNKNOWN, Answer, Number, Observed, cells_of
 
 NOT_KNOWN = "not known"
 

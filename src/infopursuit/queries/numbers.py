@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.display import Brief
-from infopursuit.types import FloatArray, Number
+from infopursuit.support.display import Brief
+from infopursuit.support.types import FloatArray, Number
 
 TOLERANCE = 0.25
 """How far from its quantile a rounder threshold may lie, in bins."""

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.checks import check_weights, one_of, whole_number
-from infopursuit.messages import Messages, load
 from infopursuit.queries.queryset import QuerySet, Recipe
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.support.checks import check_weights, one_of, whole_number
+from infopursuit.support.messages import Messages, load
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 MAX_PIXELS = 2**20
 """Of an image: each is a variable and most are the corner of a patch, which has a name and a sentence."""

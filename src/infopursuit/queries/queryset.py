@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from infopursuit.cards import NotebookCard
-from infopursuit.checks import whole_number
-from infopursuit.messages import Messages, load
 from infopursuit.queries.choices import MAX_ANSWERS, JointChoices, count_answers, join_cells, split_index
+from infopursuit.queries.frames import is_missing
 from infopursuit.queries.numbers import NumberScale, format_number
-from infopursuit.queries.tables import is_missing
-from infopursuit.types import (
+from infopursuit.support.cards import NotebookCard
+from infopursuit.support.checks import whole_number
+from infopursuit.support.messages import Messages, load
+from infopursuit.support.types import (
     UNKNOWN,
     Answer,
     FloatArray,
@@ -557,7 +557,7 @@ def check_joint_answers(queries: QuerySet, why: str) -> None:
         raise ValueError(
             f"query {queries.names[most]!r} has {joint} joint answers, more than {MAX_ANSWERS}, and {why}; let it "
             f"reveal less (a smaller patch, fewer levels, fewer members of a group, fewer bins of a column), or use an "
-            f"acquisition function that does not look at answers, such as acquisition=ip.acquisition.FixedOrder()"
+            f"acquisition function that does not look at answers, such as acquisition=ip.strategies.FixedOrder()"
         )
 
 

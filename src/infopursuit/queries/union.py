@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from infopursuit.queries.columns import columns
+from infopursuit.queries.frames import is_frame, is_missing, read_table
 from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.queryset import QuerySet, Recipe, from_manifest, to_manifest
-from infopursuit.queries.tables import is_frame, is_missing, read_table
-from infopursuit.types import UNKNOWN, Answer, Number, Observed
+from infopursuit.support.types import UNKNOWN, Answer, Number, Observed
 
 Reads = str | int | list[str] | list[int] | None
 """The column or the columns of the table that a part reads; None for the whole table."""

@@ -1,20 +1,15 @@
-"""The wording of questions: read from a small file, put onto a query set; and the names of variables in those words."""
+"""The wording of questions: read from a small file and put onto a query set."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from infopursuit.queries.patches import COLOURS, Patches
 from infopursuit.queries.queryset import QuerySet, near
-from infopursuit.types import FloatArray, Variables
 
 MAX_BYTES = 8 * 2**20
 """A larger file is refused before it is read."""
@@ -149,77 +144,3 @@ def _pairs(text: str, where: str) -> dict[str, str]:
             raise ValueError(f"{where} has the choices {text!r:.80}; write them as: no = nein | yes = ja")
         pairs[old] = new
     return pairs
-
-
-# ---- variables ------------------------------------------------------------------------------------------------------
-
-NOUNS = {"columns": ("column", "columns"), "words": ("word", "words"), "patches": ("pixel", "pixels")}
-
-
-class VariableWords:
-    """Names for the variables of a query set, by the queries that ask about them; or numbers where there is none.
-
-    >>> from infopursuit import queries
-    >>> words = VariableWords(queries.patches((3, 3), size=2).variables, queries.patches((3, 3), size=2))
-    >>> words.name(5), words.example(5, np.array([8.0, 2.0]), np.array([3.0, 7.0]))
-    ('row 2, column 3', ('row 2, column 3: lit', 0.2, 0.7))
-    """
-
-    def __init__(self, variables: Variables, queries: QuerySet | None) -> None:
-        self.variables, self.queries = variables, queries
-        self.nouns = NOUNS.get("" if queries is None else queries.kind, ("question", "questions"))
-        self._alone: dict[int, list[int]] = defaultdict(list)  # the queries that ask about one variable and no other
-        if queries is not None:
-            self._topics = queries.topics
-            for query in np.flatnonzero((queries.query_variables >= 0).sum(axis=1) == 1).tolist():
-                self._alone[int(queries.query_variables[query, 0])].append(query)
-
-    def name(self, variable: int) -> str:
-        """The name of a variable."""
-        if self._alone[variable]:
-            return self._topics[self._alone[variable][0]][0]
-        if isinstance(self.queries, Patches):
-            pixel, channel = divmod(variable, self.queries.channels)
-            row, column = divmod(pixel, self.queries.shape[1])
-            colour = "" if self.queries.channels == 1 else f", {COLOURS[channel]}"
-            return f"row {row + 1}, column {column + 1}{colour}"
-        return f"variable {variable}"
-
-    def splits(self, variable: int) -> FloatArray | None:
-        """(n, V) the values with "yes" of every question about the variable where all are yes/no, and those above each
-        threshold of a number; else None."""
-        alone = self._alone[variable]
-        if not alone or self.queries is None or self.variables.sizes[variable] == 2:
-            return None
-        if self.queries.scale(alone[0]) is not None:
-            values = np.arange(self.variables.sizes[variable])
-            return (values > values[:-1, None]).astype(np.float64)
-        cells = self.queries.query_cells[alone, 0, : self.variables.sizes[variable]]
-        return cells.astype(np.float64) if cells.max() == 1 else None
-
-    def example(self, variable: int, before: FloatArray, now: FloatArray) -> tuple[str, float, float]:
-        """The answer whose share among the known ones changed most, and its shares before and now.
-
-        before, now: (V,) counts of the variable's values. Of answers that changed alike, "yes" tells more than "no".
-        """
-        p, q = before / max(before.sum(), 1e-300), now / max(now.sum(), 1e-300)
-        best, phrase, shares = -1.0, "", (0.0, 0.0)
-        for query in self._alone[variable]:
-            assert self.queries is not None
-            if (scale := self.queries.scale(query)) is not None:
-                old, new = (1 - each.cumsum()[:-1] for each in (p, q))  # above each threshold
-                i = int(np.abs(new - old).round(12).argmax())
-                above = f"{self.name(variable)} > {scale.write(scale.thresholds[i])}: yes"
-                return above, float(old[i]), float(new[i])
-            cells = self.queries.query_cells[query, 0, : len(p)]
-            old, new = np.bincount(cells, weights=p), np.bincount(cells, weights=q)
-            cell = len(old) - 1 - int(np.abs(new - old)[::-1].round(12).argmax())
-            if abs(new[cell] - old[cell]) > best + 1e-12:
-                best, shares = float(abs(new[cell] - old[cell])), (float(old[cell]), float(new[cell]))
-                phrase = self.queries.say(query, (cell,))
-        if best < 0:
-            value = len(p) - 1 - int(np.abs(q - p)[::-1].round(12).argmax())
-            binary = isinstance(self.queries, Patches) and self.queries.n_levels == 2
-            what = ("dark", "lit")[value] if binary else f"value {value}"
-            phrase, shares = f"{self.name(variable)}: {what}", (float(p[value]), float(q[value]))
-        return phrase, *shares

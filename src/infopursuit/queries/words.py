@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from infopursuit.checks import check_weights, whole_number
-from infopursuit.progress import Progress
+from infopursuit.queries.frames import is_missing, read_table
 from infopursuit.queries.queryset import QuerySet, Recipe
-from infopursuit.queries.tables import is_missing, read_table
-from infopursuit.types import UNKNOWN, IntArray
+from infopursuit.support.checks import check_weights, whole_number
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import UNKNOWN, IntArray
 
 StopWords = str | Collection[str] | None
 

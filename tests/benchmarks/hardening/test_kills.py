@@ -17,7 +17,7 @@ from benchmarks.hardening.kills import bench_kills, kill
 WRITES = """
 import sys
 from pathlib import Path
-from infopursuit.files import write_atomically
+from infopursuit.support.files import write_atomically
 from benchmarks.hardening.dying import die_at_write
 die_at_write(int(sys.argv[2]), sys.argv[3])
 for i in range(4):

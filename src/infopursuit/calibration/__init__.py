@@ -1,0 +1,1 @@
+"""What makes a probability mean what it says: temperatures, prediction sets, guarantees, novelty."""

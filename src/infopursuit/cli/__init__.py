@@ -1,5 +1,0 @@
-"""The command line: ``infopursuit COMMAND``."""
-
-from infopursuit.cli.main import COMMANDS, EXPECTED, Command, build_parser, main
-
-__all__ = ["COMMANDS", "EXPECTED", "Command", "build_parser", "main"]

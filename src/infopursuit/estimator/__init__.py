@@ -1,0 +1,1 @@
+"""`InformationPursuitClassifier`: reads a table, tunes on held-out rows, and measures itself."""

@@ -1,0 +1,483 @@
+"""Defaults chosen on held-out rows: which strategy, how confident it may be, and when it stops.
+
+Every candidate pursues rows that it was not trained on, past any stop. Its posterior is calibrated by temperature
+scaling there, and the candidate with the lowest log loss after partial histories is taken. Of all stopping rules the
+shortest is taken that saves most of the log loss that answers can save, and is about as accurate as the best.
+
+The rows on which something is chosen say nothing about how well it works. What is reported as accuracy was measured on
+other rows, see `assessment`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import ndtr
+
+from infopursuit.calibration.held_out import held_out_rows, n_pursued, relative_doubt, strict_epsilon
+from infopursuit.calibration.temperature import HeldOutRuns, TemperatureScaling
+from infopursuit.estimator.assessment import Assessment
+from infopursuit.estimator.selection import select_learner
+from infopursuit.models.learning import Empirical
+from infopursuit.models.sample import Sample
+from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.protocols import Acquisition, Belief
+from infopursuit.pursuit.stopping import Confidence, InformationGain, MaxQueries, Rule
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.support.checks import instance, number
+from infopursuit.support.progress import Progress
+from infopursuit.support.types import FloatArray, IntArray
+
+LEARNERS = {
+    "auto": ("naive_bayes", "latent_classes", "empirical"),
+    "table": ("naive_bayes", "latent_classes"),
+    "empirical": ("empirical",),
+    "vae": ("vae",),
+    "hybrid": (),
+    "amortized": (),
+}
+"""The learners of each strategy that has a name."""
+N_FOLDS = 4
+"""Folds of the rows on which finite models are tested."""
+MIN_GROUPS_TUNED = 16
+"""Groups of rows below which nothing is chosen on held-out rows: they would not tell one rule from another."""
+CONFIDENCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995)
+"""Confidences at which a rule may stop, where no class is much more frequent than the others together."""
+MIN_GAINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
+"""Information gains below which a rule may stop, in nats, where the entropy of the classes is one bit or more."""
+MIN_SHARE_SAVED = 0.7
+MAX_SHARE_SAVED = 0.95
+"""The share that a rule must save of the log loss that answers can save: the first where classes are about equally
+frequent, up to the second where one class is rare. Nearly all cases end after one question there, and the others are
+those that matter."""
+N_ROUNDS = 2
+"""Rounds of fitting the temperature where inputs stop, and finding where they stop with it."""
+N_PERMUTATIONS = 200
+FOLD_VARIANCE = 2.0
+"""How much more the statistic of the permutation test varies on tables of noise than under permutations; measured."""
+NO_SPREAD = 1e-9
+MAX_P_VALUE = 0.05
+"""Beyond this p-value the answers are said to tell nothing about the class."""
+
+
+class Strategy(Protocol):
+    """A strategy of your own: what to believe and how to choose, learnt from a sample.
+
+    An attribute ``refittable = True`` says that `build` learns from its sample alone; `fit` then
+    builds it again on parts of the rows, and measures it on the others.
+    """
+
+    def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[Belief[Any], Acquisition[Any]]:
+        """The belief and the acquisition function."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A strategy that may be taken.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in reports.
+    pursuit : Pursuit
+        Fitted on the whole sample.
+    sample : Sample
+        What it was fitted on.
+    held_out : (F, N) array of float
+        The weight of each row that each of F folds holds out.
+    folds : callable, optional
+        Returns for each fold a belief and an acquisition function that were not trained on it. None
+        for strategies that cannot be tested so.
+    class_factors : (C,) array of float, optional
+        By what the weight of the held-out rows of each class is multiplied, where it is as frequent
+        in use as a class prior says and the sample is not weighted so.
+    """
+
+    name: str
+    pursuit: Pursuit[Any]
+    sample: Sample
+    held_out: FloatArray
+    folds: Callable[[], list[tuple[Any, Any]]] | None
+    class_factors: FloatArray | None = None
+
+    def run(self, n: int, progress: bool | None = None) -> HeldOutRuns:
+        """Pursue held-out rows, with n queries at most."""
+        assert self.folds is not None
+        sample = self.sample
+        n_rows = n_pursued(self.pursuit.queries, sample.n_classes)
+        pursued = held_out_rows(sample, self.held_out, n_rows)
+        epsilon = strict_epsilon(sample)
+        rule = Confidence(epsilon) | MaxQueries(n)
+
+        traces = []
+        with Progress("held-out rows", sum(len(rows) for rows, _ in pursued), show=progress) as shown:
+            for (belief, acquisition), (rows, _) in zip(self.folds(), pursued, strict=True):
+                pursuit = replace(
+                    self.pursuit,
+                    belief=belief,
+                    acquisition=acquisition,
+                    bindings=type(self.pursuit.bindings)(),
+                    stopping=rule,
+                    patience=0,
+                    n_novelty_queries=0,
+                )
+                traces.append(pursuit.run_values(sample.observed(rows), progress=shown))
+
+        labels = sample.labels[np.concatenate([rows for rows, _ in pursued])]
+        weights = np.concatenate([row_weights for _, row_weights in pursued])
+        if self.class_factors is not None:
+            weights = weights * self.class_factors[labels]
+        return HeldOutRuns.of(traces, labels, n, epsilon, weights=weights)
+
+
+@dataclass
+class CandidateBuilder:
+    """Fits the strategies that are compared.
+
+    Parameters
+    ----------
+    queries : QuerySet
+        What may be asked.
+    classes : (C,) array
+        The labels.
+    seed : int
+    parts : dict
+        Fields of every pursuit.
+    options : dict
+        Options of `generative_pursuit`.
+    prepare : callable
+        Model -> the model that is used.
+    class_factors : (C,) array of float, optional
+        See `Candidate`.
+    compared : list
+        The finite models that were compared, best first.
+    """
+
+    queries: QuerySet
+    classes: Any
+    seed: int
+    parts: dict[str, Any]
+    options: dict[str, Any]
+    prepare: Callable[[Any], Any]
+    class_factors: FloatArray | None = None
+    compared: list[Any] = field(default_factory=list)
+
+    def strategy(self, name: str, strategy: Any, sample: Sample) -> Candidate:
+        """A strategy that builds its own belief; it sees the numbers."""
+        belief, acquisition = strategy.build(sample, self.queries, self.seed)
+        parts = {**self.parts, "learnt": not getattr(belief, "calibrated", False)}  # it may have calibrated itself
+        pursuit: Pursuit[Any] = Pursuit(self.queries, belief, acquisition, seed=self.seed, **parts)
+        folds = strategy.folds(belief) if hasattr(strategy, "folds") else None
+        if folds is None:
+            return Candidate(name, pursuit, sample, np.zeros((0, len(sample))), None)
+        return Candidate(name, pursuit, sample, strategy.held_out(sample), lambda: folds)
+
+    def generative(
+        self,
+        name: str,
+        learner: Any,
+        sample: Sample,
+        empirical: bool,
+        progress: bool | None,
+    ) -> Candidate:
+        """A generative model that is ready, or the best of a tuple of learners.
+
+        Parameters
+        ----------
+        name, learner, sample
+            What the candidate is called, what it is, and what it is fitted on.
+        empirical : bool
+            Whether the training rows themselves may be the model.
+        progress : bool, optional
+        """
+        held_out = sample.folds(N_FOLDS)
+        if not isinstance(learner, tuple):
+            if learner.n_classes != len(self.classes):
+                raise ValueError(f"strategy is a model of {learner.n_classes} classes, but y has {len(self.classes)}")
+            return Candidate(name, self._pursuit(learner), sample, held_out, None)
+
+        learners = [option for option in learner if empirical or not isinstance(option, Empirical)]
+        best, self.compared = select_learner(learners, sample, self.queries, seed=self.seed, progress=progress)
+        shape = getattr(self.queries, "shape", None)
+
+        def fitted(part: Sample) -> Pursuit[Any]:
+            return self._pursuit(best.fit(part.without_numbers(), shape, self.seed))
+
+        def folds() -> list[tuple[Any, Any]]:
+            pursuits = (fitted(sample.part(sample.weights - held)) for held in held_out)
+            return [(pursuit.belief, pursuit.acquisition) for pursuit in pursuits]
+
+        pursuit = fitted(sample)
+        finite = "exact" in pursuit.model.beliefs  # a network is not trained once more for each fold
+        enough = sample.n_groups >= MIN_GROUPS_TUNED and bool(held_out.any(axis=1).all())
+        testable = finite and self.queries.tabular and enough
+        return Candidate(name, pursuit, sample, held_out, folds if testable else None, self.class_factors)
+
+    def _pursuit(self, model: Any) -> Pursuit[Any]:
+        return generative_pursuit(self.prepare(model), self.queries, seed=self.seed, **self.options, **self.parts)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was chosen on held-out rows, and how well that works on rows on which nothing was chosen.
+
+    Parameters
+    ----------
+    strategy : str
+        The strategy that was taken.
+    candidates : dict
+        The log loss of each strategy after partial histories, in nats, the best first.
+    rule : Rule
+        When it stops.
+    calibrator : TemperatureScaling
+        The temperatures of the posterior.
+    p_value : float
+        How probable answers that tell as much about the class are where they tell nothing, by a
+        permutation test.
+    assessment : Assessment, optional
+        What was measured on rows on which nothing was chosen. None where there are too few rows.
+    """
+
+    strategy: str
+    candidates: dict[str, float]
+    rule: Rule
+    calibrator: TemperatureScaling
+    p_value: float
+    assessment: Assessment | None = None
+
+    def __post_init__(self) -> None:
+        instance(self.strategy, "strategy", str, "a name")
+        number(self.p_value, "p_value", least=0, most=1)
+        for name, loss in self.candidates.items():
+            number(loss, f"candidates[{name!r}]", least=0)
+
+    def __repr__(self) -> str:
+        measured = "not measured" if self.assessment is None else self.assessment.in_short
+        return f"<Tuning: {self.strategy}, {measured}>"
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the posterior at the stop."""
+        return self.calibrator.temperature
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether the answers tell nothing about the class, so far as the rows show."""
+        return self.p_value > MAX_P_VALUE
+
+    @property
+    def accuracy(self) -> float | None:
+        """The accuracy that was measured on rows on which nothing was chosen."""
+        return None if self.assessment is None else self.assessment.accuracy
+
+    @property
+    def accuracy_error(self) -> float | None:
+        """Its standard error."""
+        return None if self.assessment is None else self.assessment.accuracy_error
+
+    @property
+    def n_questions(self) -> float | None:
+        """Questions asked there on average."""
+        return None if self.assessment is None else self.assessment.n_questions
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows these were."""
+        return None if self.assessment is None else self.assessment.n_rows
+
+    @property
+    def ece(self) -> float | None:
+        """The expected calibration error there."""
+        return None if self.assessment is None else self.assessment.ece
+
+    def __str__(self) -> str:
+        losses = ", ".join(f"{name} {loss:.3f}" for name, loss in self.candidates.items())
+        lines = [
+            f"strategy: {self.strategy} (held-out log loss after partial histories, nats: {losses})",
+            f"stops when {self.rule.describe()}",
+        ]
+        if self.tells_nothing:
+            lines.append(
+                f"asks nothing: the answers tell nothing about the class (permutation test, p = {self.p_value:.2g})"
+            )
+        lines.append("not measured on held-out rows" if self.assessment is None else str(self.assessment))
+        return "\n".join(lines)
+
+
+def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None, seed: int = 0) -> Tuning:
+    """Choose a strategy, its temperatures and its stopping rule.
+
+    Parameters
+    ----------
+    runs : dict
+        The held-out runs of each strategy.
+    n : int
+        Questions at most.
+    rule : Rule, optional
+        A rule that is kept; by default one is chosen.
+    seed : int
+        Of the permutation test.
+    """
+    calibrated = {name: strategy_runs.scaled_where_shown() for name, strategy_runs in runs.items()}
+    losses = {name: each.mean(each.loss[:, 1:].mean(axis=1)) for name, each in calibrated.items()}
+    name = min(losses, key=lambda strategy: losses[strategy])
+    best = calibrated[name]
+    p_value = permutation_test(best, seed)
+
+    if rule is not None:
+        best = best.scaled_where_shown(best.stops_of(rule))
+    elif p_value > MAX_P_VALUE:
+        rule = MaxQueries(0)
+    else:
+        for _ in range(N_ROUNDS):
+            outcome = choose_rule(best, n)
+            best = best.scaled_where_shown(outcome.stops)
+        rule = outcome.rule(n)
+
+    return Tuning(
+        strategy=name,
+        candidates=dict(sorted(losses.items(), key=lambda item: item[1])),
+        rule=rule,
+        calibrator=best.calibrator,
+        p_value=p_value,
+    )
+
+
+def permutation_test(runs: HeldOutRuns, seed: int = 0) -> float:
+    """The p-value of the hypothesis that the answers tell nothing about the class.
+
+    The statistic is the mean posterior of the true class, averaged over classes so that a rare class
+    counts as much as a frequent one. Permuted labels say how large it is by chance. Held-out runs of
+    several folds depend on each other, since each row was trained on in the other folds; so the
+    statistic varies more than under permutations, by `FOLD_VARIANCE`.
+
+    Returns
+    -------
+    float
+        One-sided, by a normal approximation.
+    """
+    posterior = runs.posterior[:, -1]
+    scale = 1 / np.maximum(np.array(runs.prior), 1 / len(runs))
+    rows = np.arange(len(runs))
+
+    def statistic(order: IntArray) -> float:
+        labels = runs.labels[order]
+        return float((runs.weights[order] * scale[labels] * posterior[rows, labels]).sum())
+
+    generator = np.random.default_rng((seed, len(runs)))
+    permuted = np.array([statistic(generator.permutation(len(runs))) for _ in range(N_PERMUTATIONS)])
+    excess = statistic(rows) - permuted.mean()
+    spread = permuted.std() * math.sqrt(FOLD_VARIANCE)
+    if spread <= NO_SPREAD * abs(permuted.mean()):
+        return 1.0  # every row has the same posterior
+    return float(ndtr(-excess / spread))
+
+
+def choose_rule(runs: HeldOutRuns, n: int) -> Outcome:
+    """The shortest rule that saves most of the log loss that answers can save, and is about as accurate as the best.
+
+    The log loss is what decides where one class is frequent: every rule is about as accurate there,
+    and the probability of the rare class is what one asks for. Accuracy decides where classes are
+    many: the last answers save little of the log loss, and settle which class is the most probable.
+
+    Parameters
+    ----------
+    runs : HeldOutRuns
+        Read at the temperatures at which the rule will work.
+    n : int
+        Questions at most.
+    """
+    outcomes = rule_outcomes(runs, n)
+    most_accurate = max(outcomes, key=lambda outcome: (outcome.accuracy, -outcome.length))
+    before = runs.mean(runs.loss[:, 0])
+    saved = before - min(outcome.log_loss for outcome in outcomes)
+    doubt = relative_doubt(max(runs.prior))
+    min_saved = saved * (doubt * MIN_SHARE_SAVED + (1 - doubt) * MAX_SHARE_SAVED)
+    informed = [outcome for outcome in outcomes if before - outcome.log_loss >= min_saved]
+    good = [outcome for outcome in informed if outcome.as_accurate_as(most_accurate)]
+    return min(good or informed, key=lambda outcome: outcome.length)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rule does on held-out rows.
+
+    Parameters
+    ----------
+    runs : HeldOutRuns
+    stops : (B,) array of int
+        After how many questions each run stops.
+    threshold : float
+        The confidence at which the rule stops.
+    min_gain : float
+        The information gain up to which it stops, in nats.
+    """
+
+    runs: HeldOutRuns
+    stops: IntArray
+    threshold: float = 1.0
+    min_gain: float = 0.0
+
+    @property
+    def correct(self) -> FloatArray:
+        """(B,) 1 where the prediction is right, else 0."""
+        return np.asarray(self.runs.correct[np.arange(len(self.runs)), self.stops], dtype=np.float64)
+
+    @property
+    def accuracy(self) -> float:
+        """The weighted share that is right."""
+        return self.runs.mean(self.correct)
+
+    @property
+    def length(self) -> float:
+        """Questions on average."""
+        return self.runs.mean(self.stops)
+
+    @property
+    def log_loss(self) -> float:
+        """The mean of -log p(true class) at the stop, in nats."""
+        return self.runs.mean(self.runs.loss[np.arange(len(self.runs)), self.stops])
+
+    def as_accurate_as(self, best: Outcome) -> bool:
+        """Whether the accuracy is within one standard error of the paired difference."""
+        weights = self.runs.weights
+        difference = best.correct - self.correct
+        mean = self.runs.mean(difference)
+        error = np.sqrt((weights**2 * (difference - mean) ** 2).sum()) / weights.sum()
+        return bool(mean <= error + 1e-12)
+
+    def rule(self, n: int) -> Rule:
+        """The rule, with n questions at most."""
+        rule: Rule = Confidence(round(1 - self.threshold, 9))
+        if self.min_gain > 0:
+            rule = rule | InformationGain(self.min_gain)
+        return rule | MaxQueries(n)
+
+
+def rule_outcomes(runs: HeldOutRuns, n: int) -> list[Outcome]:
+    """What every rule that may be chosen does on held-out rows.
+
+    Confidences and gains are scaled to how uncertain the class is before the first answer: where one
+    class has 99.9 % of the rows, a confidence of 99 % is reached without an answer, and no question
+    can gain more than 0.008 nats.
+    """
+    prior = np.array(runs.prior)
+    doubt = relative_doubt(float(prior.max()))
+    entropy = float(-(prior * np.log(prior)).sum())
+    confidences = [1 - two_digits(doubt * (1 - confidence)) for confidence in CONFIDENCES]
+    min_gains = [two_digits(gain * min(1.0, entropy / math.log(2))) for gain in MIN_GAINS]
+    return [
+        Outcome(runs, runs.stops(confidence, min_gain, n), confidence, min_gain)
+        for confidence in confidences
+        for min_gain in min_gains
+    ]
+
+
+def two_digits(value: float) -> float:
+    """A number that can be read: with two significant digits."""
+    return float(f"{value:.2g}")

@@ -1,7 +1,0 @@
-"""Jobs: many inputs, or many settings, in this process or on a cluster; a job that was stopped goes on where it was."""
-
-from infopursuit.jobs.engines import Engine
-from infopursuit.jobs.job import Explained, explain
-from infopursuit.jobs.sweep import Sweep, Swept, sweep
-
-__all__ = ["Engine", "Explained", "Sweep", "Swept", "explain", "sweep"]

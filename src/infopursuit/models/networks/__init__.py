@@ -1,0 +1,1 @@
+"""Networks: variational autoencoders, architectures, training, and the networks of the default."""

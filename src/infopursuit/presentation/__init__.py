@@ -1,0 +1,1 @@
+"""What people see: sentences, reports, plots, notebooks."""

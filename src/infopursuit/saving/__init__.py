@@ -1,0 +1,1 @@
+"""Models on disk: JSON and safetensors, written atomically."""

@@ -1,0 +1,1 @@
+"""Networks that choose the next query, trained once for all histories."""

@@ -1,0 +1,1 @@
+"""What every other folder uses: checks of arguments, text, files, progress, threads."""
