@@ -216,7 +216,7 @@ class Run:
             "expected_calibration_error_after": [
                 calibration_error(trace.posteriors[:, k], task.y_test) for k in range(1, len(found) + 1)
             ],
-            "belief": pursuit.belief.describe(),  # type: ignore[attr-defined]
+            "belief": pursuit.belief.describe(),
             "n_test": len(task.y_test),
             **step_ratios(pursuit, self.queries.observe(task.data.x_test)),
         }

@@ -19,7 +19,7 @@ from scipy.special import logsumexp, softmax
 import infopursuit as ip
 from benchmarks.datasets.bird_answers import SEED, Answers
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Belief, Budget, Estimate
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.support.types import FloatArray, IntArray
 
@@ -257,16 +257,12 @@ def values_of(answers: Answers, yes: FloatArray, certainty: IntArray) -> IntArra
     return np.concatenate([np.where(seen[:, answers.group], yes, -1), np.where(seen, certainty - 2, -1)], 1).astype(int)
 
 
-@dataclass(frozen=True)
-class AnswerBelief:
+class AnswerBelief(Belief[FloatArray]):
     """`Scores` as a belief: the state of H histories is log p(class | history), (H, C)."""
 
-    scores: Scores
-
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return len(self.scores.p)
+    def __init__(self, scores: Scores) -> None:
+        self.scores = scores
+        self.n_classes = len(scores.p)
 
     def init(self) -> FloatArray:
         """The prior is uniform."""
@@ -285,7 +281,7 @@ class AnswerBelief:
 
 
 @dataclass(frozen=True)
-class AnswerGain:
+class AnswerGain(Acquisition[FloatArray]):
     """Information gain of a question by its likely answers: H(answer) - H(answer | class), times P(visible).
 
     table (C, answers): p(answer | class), tempered by the weight of the group; owner (answers,): the question. A group
@@ -317,13 +313,13 @@ class AnswerGain:
         """(C, Q) H(answer | class)."""
         return _entropies(self.table, self.owner)
 
-    def __call__(self, b: FloatArray, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: FloatArray, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q); no gain where the group was not visible."""
         p = np.exp(b)
         gain = np.maximum(_entropies(p @ self.table, self.owner) - p @ self.spread, 0.0) * self.visible[self.group_of]
         unseen = np.zeros((len(b), len(self.visible)), dtype=bool)
-        rows, steps = np.nonzero((h.answers < 0).all(axis=2))
-        unseen[rows, self.group_of[h.queries[rows, steps]]] = True
+        rows, steps = np.nonzero((histories.answers < 0).all(axis=2))
+        unseen[rows, self.group_of[histories.queries[rows, steps]]] = True
         return Estimate.exact(np.where(allowed, np.where(unseen[:, self.group_of], 0.0, gain), np.nan))
 
 

@@ -31,7 +31,7 @@ from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Budget, Estimate
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.support.types import FloatArray, IntArray
 
@@ -100,7 +100,7 @@ class Evidences(QuerySet):
 
 
 @dataclass(frozen=True)
-class SetGain:
+class SetGain(Acquisition[Any]):
     """Mutual information by naive Bayes: exact where a question has few answers, else over answers that are drawn once.
 
     An answer to a question with any number of values is a set of independent values, so that the gain of the question
@@ -117,13 +117,13 @@ class SetGain:
         """The function to call."""
         return _Bound(self, belief, queries)
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         raise TypeError("SetGain must be bound first")
 
 
-class _Bound:
+class _Bound(Acquisition[Any]):
     unit: ClassVar[Literal["nats"]] = "nats"
-    exact = False
+    is_exact = False
 
     def __init__(self, settings: SetGain, belief: Any, queries: QuerySet) -> None:
         self.settings, self.belief, self.queries = settings, belief, queries
@@ -151,7 +151,7 @@ class _Bound:
             found[int(q)] = np.exp(log - log.max(axis=2, keepdims=True))
         return found
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) information gains."""
         p = np.exp(self.belief.log_posterior(b).value)  # (H, C)
         gains = np.full(allowed.shape, np.nan)

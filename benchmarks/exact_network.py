@@ -22,7 +22,7 @@ from scipy.special import logsumexp, xlogy
 
 from benchmarks.datasets.files import data_folder
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Belief, Capabilities, Estimate
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
@@ -215,8 +215,10 @@ class Known:
         return found
 
 
-class ExactBelief:
+class ExactBelief(Belief[Known]):
     """Exact inference in a world, for `Pursuit` and `LookAhead`."""
+
+    capabilities = Capabilities(evidence=True, answers=True, look_ahead=True)
 
     def __init__(self, world: World) -> None:
         self.queries, self.n_classes = world.queries, len(world.classes)
@@ -256,9 +258,9 @@ class ExactBelief:
 
     def look_ahead(self, b: Known, allowed: BoolArray) -> Estimate:
         """(H, Q) the exact information gain of each query, which `LookAhead` takes."""
-        return Estimate.exact(np.where(allowed, self.gains(b), np.nan))
+        return Estimate.exact(np.where(allowed, self.information(b), np.nan))
 
-    def gains(self, b: Known) -> FloatArray:
+    def information(self, b: Known) -> FloatArray:
         """(H, Q) mutual information of the class and each unknown finding given the evidence, in nats; 0 of a known."""
         found = np.zeros(b.evidence.shape)
         for rows in self.portions(len(found)):

@@ -31,6 +31,7 @@ from benchmarks.table_measures import LEAST, calibration_errors
 from infopursuit.models.networks.masked import Training
 from infopursuit.presentation.plots import style
 from infopursuit.pursuit.histories import Histories
+from infopursuit.pursuit.protocols import Budget
 from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 NAME = "networks"
@@ -161,7 +162,7 @@ class Ward:
         np.put_along_axis(evidence, asked, np.take_along_axis(X, asked, axis=1), axis=1)
         distinct, index = np.unique(evidence, axis=0, return_inverse=True)
         known: Known = self.belief.given(distinct)
-        return known.posterior[index.ravel()], self.belief.gains(known)[index.ravel()]
+        return known.posterior[index.ravel()], self.belief.information(known)[index.ravel()]
 
     def ceiling(self) -> dict[str, float]:
         """The Bayes classifier that sees all findings: on the patients, and how often it expects to be right."""
@@ -181,10 +182,11 @@ class Ward:
                 theirs.update(theirs.init(), np.zeros(1, int), histories),
                 self.belief.given(histories.observed()),
             )
-            gains = look_ahead(b, histories, known.evidence == UNKNOWN).value
+            allowed = known.evidence == UNKNOWN
+            gains = look_ahead.utilities(b, histories, allowed, Budget.unlimited(len(histories))).value
             difference = np.exp(theirs.log_posterior(b).value) - known.posterior
             worst["posterior"] = max(worst["posterior"], float(np.abs(difference).max()))
-            worst["gain"] = max(worst["gain"], float(np.nanmax(np.abs(gains - self.belief.gains(known)))))
+            worst["gain"] = max(worst["gain"], float(np.nanmax(np.abs(gains - self.belief.information(known)))))
         return worst
 
 

@@ -160,7 +160,8 @@ class Run:
             return pursuit
         belief: Any = pursuit.belief
         generative, network = self.generative(everything), self.network(how.refit, everything)
-        pooled = OpinionPool(generative.belief, network, belief.weights, reweight=belief.reweight)
+        latent: Any = generative.belief
+        pooled = OpinionPool(latent, network, belief.weights, reweight=belief.reweight)
         return replace(generative, belief=pooled)
 
     def longest(self, pursuit: Pursuit[Any]) -> Pursuit[Any]:

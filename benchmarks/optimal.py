@@ -17,7 +17,7 @@ from scipy.special import xlogy
 import infopursuit as ip
 from benchmarks.exact_network import ExactBelief, Known
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Budget, Estimate
 from infopursuit.pursuit.state import Branches
 from infopursuit.pursuit.stopping import SLACK
 from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
@@ -54,13 +54,13 @@ def each_question(belief: ExactBelief, known: Known) -> dict[str, FloatArray]:
 
 
 @dataclass(frozen=True)
-class ExpectedAccuracy:
+class ExpectedAccuracy(Acquisition[Known]):
     """Acquisition function: the probability of a right guess after the answer, in a world that is known exactly."""
 
     belief: ExactBelief
     unit: ClassVar[Literal["score"]] = "score"
 
-    def __call__(self, b: Known, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Known, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q)"""
         value = each_question(self.belief, b)["accuracy"] / np.exp(self.belief.log_evidence(b))[:, None]
         return Estimate.exact(np.where(allowed, value, np.nan))

@@ -126,7 +126,7 @@ class PooledBelief(PrunedBelief):
         self.state_member = np.repeat(member, np.diff(runs))  # (S,)
         self.block_member = self.state_member[self.bounds[:-1]]
 
-    def for_noise(self, noise: NoiseChannel) -> Exact:
+    def for_noise(self, channel: NoiseChannel) -> Exact:
         """Refused: noisy answers need weights of all states."""
         raise ValueError("noise=... does not suit belief=Pooled(); use belief='exact'")
 

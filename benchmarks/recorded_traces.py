@@ -128,7 +128,7 @@ def compact(trace: Any) -> dict[str, Any]:
 def near_ties(pursuit: Any, trace: Any) -> list[list[Any]]:
     """[input, step, distance in nats, checksum of the steps before] of choices that rounding could turn: the best query
     leads another one by almost exactly the tolerance within which the lowest index is taken."""
-    tie = float(getattr(pursuit.bindings.bind(pursuit)[1], "tie", ip.types.TIE))
+    tie = float(getattr(pursuit.bindings.bind(pursuit)[1], "tie", ip.support.types.TIE))
     found, seen = [], dict[bytes, float]()
     for i in range(len(trace)):
         history = trace.history(i)

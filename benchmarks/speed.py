@@ -139,7 +139,7 @@ def _short_cuts(model: EmpiricalModel, queries: Patches, values: IntArray, n_his
     other, sampled_loss, errors, best_gains, ranks = 0, 0.0, [], [], []
     histories = _histories(pursuit, values, n_histories)
     for state in histories:
-        gains = np.nan_to_num(exact(state.belief, state.histories, ~state.closed).value[0], nan=-1.0)
+        gains = np.nan_to_num(exact.on_states(state.belief, state.histories, ~state.closed, model).value[0], nan=-1.0)
         query, best = int(gains.argmax()), float(gains.max())
         alone = exact.part_gains(state.belief, model)[0]  # of each pixel
         promise = np.where(parts >= 0, alone[parts], 0.0).sum(axis=1)
@@ -149,7 +149,7 @@ def _short_cuts(model: EmpiricalModel, queries: Patches, values: IntArray, n_his
             reached = gains[order[:n]].max()
             misses[n] += reached < best - 1e-9
             losses[n] += best - reached
-        guess = drawn(state.belief, state.histories, ~state.closed)
+        guess = drawn.on_states(state.belief, state.histories, ~state.closed, model)
         guessed = int(np.nan_to_num(guess.value[0], nan=-1.0).argmax())
         other += int(guessed != query)
         sampled_loss += best - gains[guessed]

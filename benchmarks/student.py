@@ -190,6 +190,7 @@ class Run:
         """The student of the round before, pooled with the tutors; None where there are none."""
         found: NetworkBelief | LogPool | None = student if self.recipe.tutors else None
         for name in self.recipe.tutors:
+            assert found is not None
             found = LogPool(found, load_belief(network_file(name), self.task.query_set))
         return found
 
@@ -223,7 +224,7 @@ class Run:
                 str(k): float((to_the_end[:, k].argmax(axis=1) == task.y_test).mean()) for k in range(1, N_CURVE + 1)
             },
             "agreement": asdict(agrees) | same_labels(self.whole_teacher, stopped, shown, self.recipe.max_queries),
-            "belief": pursuit.belief.describe(),  # type: ignore[attr-defined]
+            "belief": pursuit.belief.describe(),
             **step_ratios(pursuit, task.x_test),
         }
 

@@ -14,7 +14,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,9 @@ from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.paired import paired
 from benchmarks.program import add_out, positive, run_program, say
+from infopursuit.models.finite import FiniteModel
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Budget, Estimate
 from infopursuit.queries.queryset import YES_NO, QuerySet
 from infopursuit.strategies import FixedOrder, LookAhead, MutualInformation, RandomOrder
 from infopursuit.support.types import FloatArray, IntArray
@@ -184,15 +185,18 @@ class Strategy:
 class Ahead(ip.strategies.Exact):
     """The exact belief, whose one-step look-ahead is its own mutual information: the same, in two matrix products."""
 
+    def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
+        super().__init__(model, queries)
+        self.capabilities = replace(self.capabilities, look_ahead=True)
+
     @cached_property
-    def _gains(self) -> Callable[..., Estimate]:
+    def _gains(self) -> Acquisition[Any]:
         plain = ip.strategies.Exact(self.model, self.queries)
-        found: Callable[..., Estimate] = MutualInformation().bind(plain, self.queries, None, None)
-        return found
+        return MutualInformation().bind(plain, self.queries, None, None)
 
     def look_ahead(self, b: Any, allowed: BoolArray) -> Estimate:
         """(H, Q) information gains."""
-        return self._gains(b, Histories.empty(self.queries), allowed)
+        return self._gains.utilities(b, Histories.empty(self.queries), allowed, Budget.unlimited(len(b)))
 
 
 @dataclass(frozen=True)

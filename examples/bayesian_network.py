@@ -15,7 +15,7 @@ import numpy as np
 import pyagrum
 
 import infopursuit as ip
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit import Belief, Capabilities, Estimate
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
@@ -39,8 +39,10 @@ class Nodes(QuerySet):
         raise TypeError("the network is read from its own file")
 
 
-class Network:
+class Network(Belief):
     """Exact inference. The state is the evidence of each history, a tuple of {node: state}."""
+
+    capabilities = Capabilities(answers=True)
 
     def __init__(self, network, queries, target):
         self.queries, self.target, self.inference = queries, target, pyagrum.LazyPropagation(network)

@@ -1,6 +1,6 @@
 """A strategy of your own: the same queries in the same order for everybody (static feature selection).
 
-An acquisition function is a callable with a ``unit`` that gives a utility to every allowed query. This one ranks the
+An acquisition function has a ``unit``, and gives a utility to every allowed query. This one ranks the
 queries once, by their mutual information with the class in the training data, and never looks at the answers. Run it:
 ``python examples/fixed_order.py``.
 """
@@ -10,11 +10,11 @@ from sklearn.datasets import load_iris
 from sklearn.feature_selection import mutual_info_classif
 
 import infopursuit as ip
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit import Acquisition, Estimate
 from infopursuit.testing import check_acquisition, check_strategy
 
 
-class StaticOrder:
+class StaticOrder(Acquisition):
     """Queries in a fixed order: the first that is allowed has the largest score."""
 
     unit = "score"  # not nats: the rule InformationGain cannot be used with it
@@ -22,7 +22,7 @@ class StaticOrder:
     def __init__(self, ranking):
         self.ranking = np.asarray(ranking, dtype=float)
 
-    def __call__(self, b, h, allowed):
+    def utilities(self, b, histories, allowed, budget):
         return Estimate.exact(np.where(allowed, self.ranking, np.nan))
 
 

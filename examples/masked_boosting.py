@@ -12,15 +12,17 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 import infopursuit as ip
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit import Belief, Capabilities, Estimate
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
 DISAGREE = 0.2
 """What a training row's weight is multiplied by for each answer that it disagrees with."""
 
 
-class MaskedBoosting:
+class MaskedBoosting(Belief):
     """p(y | history) by boosted trees. The state of H histories is what they observed: (H, A), -1 for unknown."""
+
+    capabilities = Capabilities(answers=True)
 
     def __init__(self, sample, queries, seed=0, n_copies=8):
         rng = np.random.default_rng(seed)

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 import infopursuit as ip
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit import Acquisition, Estimate
 from infopursuit.testing import check_acquisition, check_strategy
 
 
-class AtRandom:
+class AtRandom(Acquisition):
     """Every allowed query has a uniform score."""
 
     unit = "score"
@@ -20,8 +20,11 @@ class AtRandom:
     def __init__(self, seed=0):
         self.seed = seed
 
-    def __call__(self, b, h, allowed):
-        draws = [np.random.default_rng([self.seed, *h.key(row)]).random(allowed.shape[1]) for row in range(len(h))]
+    def utilities(self, b, histories, allowed, budget):
+        draws = []
+        for row in range(len(histories)):
+            generator = np.random.default_rng([self.seed, *histories.key(row)])
+            draws.append(generator.random(allowed.shape[1]))
         return Estimate.exact(np.where(allowed, draws, np.nan))
 
 

@@ -56,7 +56,7 @@ def test_a_rule_that_was_given_is_what_the_held_out_figures_are_about():
     X, y = patients()
     clf = ip.InformationPursuitClassifier(strategy="table", stopping="auto", max_questions=1).fit(X, y)
     assert clf.assessment_.n_questions <= 1
-    hybrid = ip.Hybrid(n_members=2, training=ip.hybrid.Training(max_steps=100, n_units=8))
+    hybrid = ip.Hybrid(n_members=2, training=ip.strategies.hybrid.hybrid.Training(max_steps=100, n_units=8))
     clf = ip.InformationPursuitClassifier(strategy=hybrid, stopping=ip.MaxQueries(2)).fit(X, y)
     assert clf.tuning_.rule == ip.MaxQueries(2)
     assert clf.assessment_.n_questions == 2

@@ -11,9 +11,10 @@ import infopursuit as ip
 from infopursuit.models.networks.masked import Training
 from infopursuit.pursuit.histories import Histories
 from infopursuit.strategies import LookAhead
-from infopursuit.strategies.hybrid.belief import PredictorBelief
+from infopursuit.strategies.hybrid.belief import PredictorBelief, SinglePredictor
 from infopursuit.strategies.look_ahead import _BoundLookAhead
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
+from unlimited import utilities
 
 QUICK = ip.Hybrid(n_members=2, training=Training(max_steps=200))
 FLOAT32 = 2e-5
@@ -215,7 +216,7 @@ def test_a_query_with_too_many_answers_is_refused():
 # ---- gains ----------------------------------------------------------------------------------------------------------
 
 
-class Joint:
+class Joint(SinglePredictor):
     """A predictor and a model of the answers that are consistent: both come from one table p(y, x1, x2, x3).
 
     share: how often each query has no answer, whatever it would be."""
@@ -272,7 +273,7 @@ def test_the_gains_of_a_consistent_belief_are_mutual_information(history):
     allowed = np.ones((1, 3), dtype=bool)
     allowed[0, [q for q, _ in history]] = False
     own = belief.look_ahead(b, allowed).value
-    brute = _BoundLookAhead(LookAhead(), belief, queries, None)(b, h, allowed).value
+    brute = utilities(_BoundLookAhead(LookAhead(), belief, queries, None), b, h, allowed).value
     np.testing.assert_allclose(own, brute, rtol=0, atol=1e-9)
     joint = belief.predictor.joint(b)[0]
     for q in np.flatnonzero(allowed[0]):
@@ -311,7 +312,7 @@ def test_gains_are_those_of_the_generic_look_ahead_but_for_the_inconsistency(clf
     allowed = np.zeros((3, len(queries)), dtype=bool)
     allowed[:, query] = True
     own = belief.look_ahead(b, allowed).value[:, query]
-    brute = _BoundLookAhead(LookAhead(), belief, queries, None)(b, h, allowed).value[:, query]
+    brute = utilities(_BoundLookAhead(LookAhead(), belief, queries, None), b, h, allowed).value[:, query]
     said = belief.answer_distribution(b, query)
     mean = np.zeros((3, belief.n_classes))
     for cell in range(int(queries.n_answers[query])):

@@ -18,6 +18,7 @@ import safetensors.numpy
 
 import infopursuit as ip
 from infopursuit.models import Blur, Flip, empirical, latent_classes, naive_bayes
+from infopursuit.pursuit.protocols import Acquisition, Belief
 from infopursuit.pursuit.stopping import Rule
 from infopursuit.saving import files as model_files
 from infopursuit.saving import registry
@@ -901,8 +902,10 @@ def test_random_damage_with_right_checksums_is_found_or_leaves_a_model_that_work
 
 
 @dataclass(frozen=True)
-class Frequencies:
+class Frequencies(Belief):
     """A belief from elsewhere: naive Bayes by counting, with an array to save."""
+
+    capabilities = ip.pursuit.Capabilities(answers=True)
 
     counts: np.ndarray  # (C, A) how often each answer is yes
 
@@ -927,13 +930,13 @@ class Frequencies:
 
 
 @dataclass(frozen=True)
-class Backwards:
+class Backwards(Acquisition):
     """An acquisition function from elsewhere."""
 
     start: int = 0
     unit = "score"
 
-    def __call__(self, b, h, allowed):
+    def utilities(self, b, h, allowed, budget):
         order = (np.arange(allowed.shape[1]) - self.start) % allowed.shape[1]
         return ip.pursuit.Estimate.exact(np.where(allowed, order, np.nan))
 

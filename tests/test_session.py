@@ -8,7 +8,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.calibration.novelty import NoveltyReference
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Belief, Estimate
 from infopursuit.strategies import FixedOrder, RandomOrder
 from worlds import KINDS, Given, World, random_rules, table_model, world_of
 
@@ -294,7 +294,7 @@ def test_a_strategy_with_scores_has_no_gains(acquisition):
             replace(pursuit, stopping=rule)
 
 
-class Frequencies:
+class Frequencies(Belief):
     """A belief that takes every answer as certain: class frequencies among remembered rows."""
 
     n_classes = 2

@@ -7,7 +7,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.models.finite import FiniteModel
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Belief, Capabilities, Estimate
 from infopursuit.testing import check_acquisition, check_belief, check_model, check_queries, check_strategy
 from worlds import Given, random_world
 
@@ -23,15 +23,14 @@ def exact():
 # ---- beliefs --------------------------------------------------------------------------------------------------------
 
 
-class Wrapped:
+class Wrapped(Belief):
     """`Exact`, to be broken in one place."""
+
+    capabilities = Capabilities(answers=True)
 
     def __init__(self):
         self.inner = exact()
-
-    @property
-    def n_classes(self):
-        return self.inner.n_classes
+        self.n_classes = self.inner.n_classes
 
     def init(self):
         return self.inner.init()
@@ -109,11 +108,15 @@ class NoDistribution(Wrapped):
 
 
 class MoreThanCertain(Wrapped):
+    capabilities = Capabilities(evidence=True)
+
     def log_evidence(self, b):
         return self.inner.log_evidence(b) + 50.0
 
 
 class EvidenceOfOne(Wrapped):
+    capabilities = Capabilities(evidence=True)
+
     def log_evidence(self, b):
         return self.inner.log_evidence(b)[:1, None]
 
@@ -148,14 +151,14 @@ def test_a_belief_with_a_fault_is_found_out(belief, message):
 
 
 @dataclass
-class Broken:
+class Broken(Acquisition):
     """A score for each query, to be broken in one place."""
 
     fault: str = ""
     unit: str = "score"
     calls: int = 0
 
-    def __call__(self, b, h, allowed):
+    def utilities(self, b, h, allowed, budget):
         self.calls += 1
         score = np.broadcast_to(np.arange(1.0, allowed.shape[1] + 1), allowed.shape).copy()
         if self.fault == "batch":
@@ -338,7 +341,7 @@ class Peeks(Given):
         return np.where(other & (found >= 0), 0, found)
 
 
-class Remembers:
+class Remembers(Acquisition):
     """An acquisition function that does not forget whom it has seen: not a function of the history."""
 
     unit = "score"
@@ -346,18 +349,18 @@ class Remembers:
     def __init__(self):
         self.calls = 0
 
-    def __call__(self, b, h, allowed):
+    def utilities(self, b, h, allowed, budget):
         self.calls += 1
         order = (np.arange(allowed.shape[1]) + self.calls) % allowed.shape[1]
         return Estimate.exact(np.where(allowed, order, np.nan))
 
 
-class Crowd:
+class Crowd(Acquisition):
     """An acquisition function that goes by how many histories there are."""
 
     unit = "score"
 
-    def __call__(self, b, h, allowed):
+    def utilities(self, b, h, allowed, budget):
         order = np.arange(allowed.shape[1]) * (1 if len(h) > 1 else -1)
         return Estimate.exact(np.where(allowed, order, np.nan))
 

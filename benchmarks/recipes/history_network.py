@@ -16,7 +16,7 @@ from scipy.special import log_softmax, softmax
 
 from infopursuit.models.table import TableModel
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Budget, Estimate
 from infopursuit.support.types import FloatArray, IntArray
 
 AT_A_TIME = 500
@@ -89,13 +89,13 @@ def squash(bayes: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class ClassGain:
+class ClassGain(Acquisition[Any]):
     """The mutual information of class and answer where the belief says p(y | history) and naive Bayes p(answer | y)."""
 
     belief: Any
     model: TableModel
     unit: ClassVar[Literal["nats"]] = "nats"
-    tie: ClassVar[float] = 2e-6
+    tie = 2e-6
 
     @cached_property
     def _tables(self) -> tuple[Any, Any]:
@@ -103,7 +103,7 @@ class ClassGain:
         yes = self.model.tables()[2][:, 0, 1::2].astype(np.float32)
         return yes, binary_entropy(yes)
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) information gains."""
         p = np.exp(self.belief.log_posterior(b).value).astype(np.float32)
         yes, entropy = self._tables

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.recipes.history_network import binary_entropy
 from infopursuit.models.table import TableModel
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Belief, Budget, Capabilities, Estimate
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.support.types import FloatArray, IntArray
 
@@ -130,26 +130,19 @@ class GroupState:
     settled: BoolArray
 
 
-@dataclass(frozen=True)
-class GroupBelief:
+class GroupBelief(Belief[GroupState]):
     """The exact posterior of naive Bayes over words, after answers about words and nested groups.
 
     No word of a group: each of its words is absent. A yes is remembered, and the innermost one around a set of words
     counts: p(yes | y) is 1 less p(none of the words that are still open | y).
     """
 
-    model: TableModel
-    queries: WordGroups
-
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return len(self.model.tables()[0])
-
-    @property
-    def row_bytes(self) -> int:
-        """Memory of one history, with what a step needs."""
-        return 8 * len(self.queries) * (3 * self.n_classes + 2)
+    def __init__(self, model: TableModel, queries: WordGroups) -> None:
+        self.model = model
+        self.queries = queries
+        self.n_classes = len(model.tables()[0])
+        # of one history, with what a step needs
+        self.capabilities = Capabilities(bytes_per_history=8 * len(queries) * (3 * self.n_classes + 2))
 
     @cached_property
     def _yes(self) -> FloatArray:
@@ -206,14 +199,14 @@ class GroupBelief:
 
 
 @dataclass(frozen=True)
-class GroupGain:
+class GroupGain(Acquisition[GroupState]):
     """The mutual information of class and answer under a `GroupBelief`, in float32."""
 
     belief: GroupBelief
     unit: ClassVar[Literal["nats"]] = "nats"
-    tie: ClassVar[float] = 2e-6
+    tie = 2e-6
 
-    def __call__(self, b: GroupState, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: GroupState, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) information gains; 0 where the answer is known."""
         p = np.exp(self.belief.log_posterior(b).value)  # (H, C)
         gains = np.full(allowed.shape, np.nan)

@@ -22,7 +22,7 @@ import numpy as np
 from infopursuit.models.finite import FiniteModel
 from infopursuit.pursuit.histories import Histories
 from infopursuit.pursuit.loop import Pursuit
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Budget, Estimate
 from infopursuit.queries.choices import MAX_ANSWERS
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.support.types import UNKNOWN, FloatArray, IntArray, Number, Observed
@@ -41,7 +41,7 @@ def check_belief(
     seed: int = 0,
     tolerance: float = TOLERANCE,
 ) -> None:
-    """Check the `Belief` protocol, and `Predictive` where the belief offers it.
+    """Check a `Belief`, and what its capabilities declare.
 
     Posteriors are normalised; ``update`` is pure, agrees for a batch and for each history alone, and does not depend on
     the order of rows; an unanswered query changes nothing; answer distributions are distributions.
@@ -99,7 +99,7 @@ def check_acquisition(
     """
     rng = np.random.default_rng(seed)
     assert acquisition.unit in ("nats", "score"), f"unit is {acquisition.unit!r}; expected 'nats' or 'score'"
-    function = acquisition.bind(belief, queries, costs, noise) if hasattr(acquisition, "bind") else acquisition
+    function = acquisition.bind(belief, queries, costs, noise)
     b, histories = belief.init(), Histories.empty(queries)
     rows = np.zeros(n_histories, dtype=np.int64)
     query = rng.integers(len(queries), size=n_histories)
@@ -113,17 +113,18 @@ def check_acquisition(
         if h.n_steps:
             allowed[np.arange(len(h)), h.queries[:, -1]] = False
             allowed[0] = False  # a row without any query needs no work
-        found = function(state, h, allowed)
+        found = function.utilities(state, h, allowed, Budget.unlimited(len(h)))
         assert found.value.shape == allowed.shape, f"utilities have shape {found.value.shape}; expected {allowed.shape}"
         assert found.error.shape == allowed.shape, f"errors have shape {found.error.shape}; expected {allowed.shape}"
         assert np.isnan(found.value[~allowed]).all(), "a query that is not allowed has a utility"
         for row in np.flatnonzero(allowed.any(axis=1)).tolist():
             assert np.isfinite(found.value[row][allowed[row]]).any(), "no allowed query has a utility"
-        _close(function(state, h, allowed).value, found.value, tolerance, "called twice, the utilities differ")
+        again = function.utilities(state, h, allowed, Budget.unlimited(len(h)))
+        _close(again.value, found.value, tolerance, "called twice, the utilities differ")
         gains = np.nan_to_num(found.value, nan=0.0)
         if acquisition.unit == "nats":
             assert (gains >= -tolerance).all(), "an information gain is negative"
-        if acquisition.unit == "nats" and hasattr(belief, "gains"):
+        if acquisition.unit == "nats" and belief.capabilities.gains:
             # a predictor whose posteriors do not average to the one before has no such bound
             p = np.exp(belief.log_posterior(state).value)
             bound = -(p * np.log(np.maximum(p, 1e-300))).sum(axis=1)
@@ -133,7 +134,7 @@ def check_acquisition(
             here = slice(row, row + 1)
             parents = np.zeros(1, dtype=np.int64)
             alone = belief.update(b, parents, h.take(here)) if h.n_steps else b
-            one = function(alone, h.take(here), allowed[here])
+            one = function.utilities(alone, h.take(here), allowed[here], Budget.unlimited(1))
             _close(one.value[0], found.value[row], tolerance, f"history {row}: alone and in a batch differ")
 
 
@@ -296,11 +297,11 @@ def _check_posterior(found: Any, n: int, n_classes: int, tolerance: float) -> No
 
 
 def _check_predictions(belief: Any, b: Any, queries: QuerySet, n: int, tolerance: float) -> None:
-    if hasattr(belief, "log_evidence"):
+    if belief.capabilities.evidence:
         evidence = np.asarray(belief.log_evidence(b))
         assert evidence.shape == (n,), f"log_evidence has shape {evidence.shape}; expected {(n,)}"
         assert (evidence <= 1e-6).all(), "p(answers) is above 1"
-    if hasattr(belief, "answer_distribution"):
+    if belief.capabilities.answers:
         for q in range(min(len(queries), 4)):
             p = np.asarray(belief.answer_distribution(b, q))
             expected = (n, int(queries.n_answers[q]))
@@ -333,7 +334,7 @@ def _random_answers(
     for i, q in enumerate(query.tolist()):
         real = queries.query_variables[q] >= 0
         sizes = queries.n_cells[q][real]
-        if hasattr(belief, "answer_distribution"):
+        if belief.capabilities.answers:
             p = np.maximum(np.asarray(belief.answer_distribution(b, q))[rows[i]], 0)
             answers[i, real] = np.unravel_index(rng.choice(len(p), p=p / p.sum()), sizes)
         else:

@@ -11,8 +11,9 @@ import pytest
 import infopursuit as ip
 from infopursuit.pursuit.bindings import ROW_BYTES, Cached
 from infopursuit.pursuit.histories import Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Estimate
 from infopursuit.support.types import TIE
+from unlimited import utilities
 from worlds import world_of
 
 N_QUERIES = 50
@@ -21,13 +22,13 @@ EACH = ROW_BYTES + 8 * N_QUERIES + 16  # a row that `Counting` returns, which ha
 
 
 @dataclass
-class Counting:
+class Counting(Acquisition):
     """Utilities that are a function of the history and the query; counts the rows that it was asked for."""
 
     unit: str = "nats"
     rows: list = field(default_factory=list)
 
-    def __call__(self, b, h, allowed):
+    def utilities(self, b, h, allowed, budget):
         value, error = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)
         tie = np.zeros(len(h), dtype=bool)
         for row in np.flatnonzero(allowed.any(axis=1)):
@@ -65,29 +66,29 @@ def test_the_same_values_as_without_it():
         allowed = rng.random((8, N_QUERIES)) < 0.5
         allowed[rng.integers(8)] = False
         for _ in range(2):
-            assert_same(cached(None, h, allowed), Counting()(None, h, allowed))
+            assert_same(utilities(cached, None, h, allowed), utilities(Counting(), None, h, allowed))
 
 
 def test_nothing_is_computed_twice():
     function = Counting()
     cached = Cached(function)
     h = histories(range(10))
-    cached(None, h, all_allowed(10))
+    utilities(cached, None, h, all_allowed(10))
     assert len(function.rows) == len(cached) == 10
-    cached(None, h.take([3, 1, 3]), all_allowed(3))
+    utilities(cached, None, h.take([3, 1, 3]), all_allowed(3))
     assert len(function.rows) == 10
     mixed = histories([2, 77, 4])
-    cached(None, mixed, all_allowed(3))
+    utilities(cached, None, mixed, all_allowed(3))
     assert function.rows[10:] == [mixed.key(1)]
     fewer = all_allowed(1)
     fewer[0, 5] = False
-    cached(None, h.take([0]), fewer)  # other queries are allowed: other utilities
+    utilities(cached, None, h.take([0]), fewer)  # other queries are allowed: other utilities
     assert len(function.rows) == 12
-    cached(None, h, np.zeros((10, N_QUERIES), dtype=bool))  # none
+    utilities(cached, None, h, np.zeros((10, N_QUERIES), dtype=bool))  # none
     assert len(function.rows) == 12
     cached.clear()
     assert len(cached) == 0
-    cached(None, h, all_allowed(10))
+    utilities(cached, None, h, all_allowed(10))
     assert len(function.rows) == 22
 
 
@@ -97,13 +98,13 @@ def test_memory_is_bounded_and_what_is_new_is_still_kept():
     cached = Cached(function, max_bytes=100 * EACH)
     for start in range(0, 3000, 50):
         h = histories(range(start, start + 50))
-        cached(None, h, all_allowed(50))
+        utilities(cached, None, h, all_allowed(50))
         assert len(cached) <= 100
         before = len(function.rows)
-        cached(None, h, all_allowed(50))  # the newest are there
+        utilities(cached, None, h, all_allowed(50))  # the newest are there
         assert len(function.rows) == before
     assert len(cached) == 100
-    cached(None, histories(range(50)), all_allowed(50))  # the oldest are not
+    utilities(cached, None, histories(range(50)), all_allowed(50))  # the oldest are not
     assert len(function.rows) == before + 50
 
 
@@ -111,13 +112,13 @@ def test_the_bound_is_that_of_the_memory_it_takes():
     """As Python counts it: a bound that leaves out keys, arrays and the cache's own lists would be passed by twice."""
     n, max_bytes = 1000, 2**30
     h, cached = histories(range(n)), Cached(Counting(), max_bytes)
-    cached(None, h, all_allowed(n))
+    utilities(cached, None, h, all_allowed(n))
     cached.clear()
     cached.function.rows.clear()
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        cached(None, h, all_allowed(n))
+        utilities(cached, None, h, all_allowed(n))
         cached.function.rows.clear()
         took = tracemalloc.get_traced_memory()[0] - before
     finally:
@@ -127,10 +128,10 @@ def test_the_bound_is_that_of_the_memory_it_takes():
 
 def test_another_bound():
     cached = Cached(Counting(), max_bytes=100 * EACH)
-    cached(None, histories(range(50)), all_allowed(50))
+    utilities(cached, None, histories(range(50)), all_allowed(50))
     cached.clear(20 * EACH)
     assert len(cached) == 0
-    cached(None, histories(range(50)), all_allowed(50))
+    utilities(cached, None, histories(range(50)), all_allowed(50))
     assert len(cached) == 20
 
 
@@ -139,8 +140,8 @@ def test_what_is_used_again_and_again_stays():
     cached = Cached(function, max_bytes=20 * EACH)
     first = histories([0])
     for start in range(1, 200, 10):
-        cached(None, first, all_allowed(1))
-        cached(None, histories(range(start, start + 10)), all_allowed(10))
+        utilities(cached, None, first, all_allowed(1))
+        utilities(cached, None, histories(range(start, start + 10)), all_allowed(10))
     assert function.rows.count(first.key(0)) == 1
 
 
@@ -149,7 +150,7 @@ def test_a_row_that_is_larger_than_the_cache_is_computed_each_time():
     cached = Cached(function, max_bytes=10)
     h = histories([1])
     for _ in range(2):
-        assert_same(cached(None, h, all_allowed(1)), Counting()(None, h, all_allowed(1)))
+        assert_same(utilities(cached, None, h, all_allowed(1)), utilities(Counting(), None, h, all_allowed(1)))
     assert (len(function.rows), len(cached)) == (2, 0)
 
 
@@ -158,8 +159,8 @@ def test_what_is_returned_is_the_callers():
     cached = Cached(Counting())
     h = histories([1, 2])
     for _ in range(3):
-        found = cached(None, h, all_allowed(2))
-        assert_same(found, Counting()(None, h, all_allowed(2)))
+        found = utilities(cached, None, h, all_allowed(2))
+        assert_same(found, utilities(Counting(), None, h, all_allowed(2)))
         found.value[:], found.error[:], found.tie[:] = -1, -1, True
 
 
@@ -173,7 +174,7 @@ def test_many_threads_at_once():
         together.wait()
         for _ in range(60):
             h = histories(rng.integers(200, size=6))
-            assert_same(cached(None, h, all_allowed(6)), Counting()(None, h, all_allowed(6)))
+            assert_same(utilities(cached, None, h, all_allowed(6)), utilities(Counting(), None, h, all_allowed(6)))
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
@@ -181,15 +182,15 @@ def test_many_threads_at_once():
 
 
 def test_a_function_that_says_nothing_of_ties_has_none():
-    class Plain:
+    class Plain(Acquisition):
         unit = "score"
 
-        def __call__(self, b, h, allowed):
+        def utilities(self, b, h, allowed, budget):
             return Estimate.exact(np.where(allowed, 1.0, np.nan))
 
     cached = Cached(Plain())
-    assert (cached.unit, cached.exact, cached.tie) == ("score", True, TIE)
-    assert not cached(None, histories([1]), all_allowed(1)).tie.any()
+    assert (cached.unit, cached.is_exact, cached.tie) == ("score", True, TIE)
+    assert not utilities(cached, None, histories([1]), all_allowed(1)).tie.any()
 
 
 @pytest.mark.parametrize("seed", range(5))

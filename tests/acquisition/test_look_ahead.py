@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import infopursuit as ip
 from infopursuit.pursuit.histories import Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Belief, Estimate
 from infopursuit.strategies import Exact, FixedOrder, LookAhead, MutualInformation, RandomOrder
+from unlimited import utilities
 from worlds import KINDS, random_history, world_of
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -67,7 +68,7 @@ def test_confusion_matrices_of_single_queries():
     assert np.nanmax(gains[0]) > 1e-4
 
 
-class Unpredictable:
+class Unpredictable(Belief):
     """A belief that does not predict answers."""
 
     n_classes = 2
@@ -90,7 +91,7 @@ def test_a_belief_must_predict_answers():
         ip.Pursuit(queries, Unpredictable(), MutualInformation())
     for acquisition in (LookAhead(), MutualInformation()):
         with pytest.raises(TypeError, match="bound"):
-            acquisition(None, Histories.empty(queries), np.ones((1, 1), dtype=bool))
+            utilities(acquisition, None, Histories.empty(queries), np.ones((1, 1), dtype=bool))
 
 
 def test_an_impossible_history_does_not_disturb_the_others():
@@ -105,13 +106,16 @@ def test_an_impossible_history_does_not_disturb_the_others():
     np.testing.assert_allclose(said[[0, 2]].sum(axis=1), 1)
     allowed = np.array([[False, True], [False, False], [False, True]])
     one, two = (acquisition.bind(belief, queries, None, None) for acquisition in (LookAhead(), MutualInformation()))
-    np.testing.assert_allclose(one(b, new, allowed).value, two(b, new, allowed).value, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        utilities(one, b, new, allowed).value, utilities(two, b, new, allowed).value, rtol=0, atol=1e-12
+    )
 
 
 def test_nothing_to_ask_takes_no_work():
     world, _ = world_of(0)
     bound = LookAhead().bind(Exact(world.model, world.queries), world.queries, None, None)
-    found = bound(bound.belief.init(), Histories.empty(world.queries), np.zeros((1, len(world.queries)), dtype=bool))
+    nothing = np.zeros((1, len(world.queries)), dtype=bool)
+    found = utilities(bound, bound.belief.init(), Histories.empty(world.queries), nothing)
     assert np.isnan(found.value).all()
 
 

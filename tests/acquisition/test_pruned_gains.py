@@ -18,6 +18,7 @@ from infopursuit.strategies.generative.pruned_gains import PrunedGains
 from infopursuit.support.threads import thread_limit
 from infopursuit.support.types import UNKNOWN
 from quadrature import Known, small_vae, told, updated
+from unlimited import utilities
 
 ALL = pytest.mark.parametrize("kind", QUERIES)
 ROUNDING = 5e-6
@@ -57,7 +58,7 @@ def choose(gains, world, history, asked=None):
 
 def choices(gains, b, histories, asked):
     """The best query after each history, as the engine chooses it."""
-    found, rows = gains(b, histories, ~asked), np.arange(len(histories))
+    found, rows = utilities(gains, b, histories, ~asked), np.arange(len(histories))
     query, runner_up = Ranking.of(np.ones(asked.shape[1]), gains.tie).leaders(found.value)
     gain, error = (np.where(query == UNKNOWN, 0.0, each[rows, query]) for each in (found.value, found.error))
     return SimpleNamespace(query=query, gain=gain, error=error, runner_up=runner_up, tie=found.tie, gains=found.value)

@@ -131,12 +131,12 @@ class TooMuch(FixedOrder):
 
 
 class AllAllowed(RandomOrder):
-    def __call__(self, b, h, allowed):
-        return super().__call__(b, h, np.ones_like(allowed))
+    def utilities(self, b, h, allowed, budget):
+        return super().utilities(b, h, np.ones_like(allowed), budget)
 
 
 class Restless(RandomOrder):
-    def __call__(self, b, h, allowed):
+    def utilities(self, b, h, allowed, budget):
         return Estimate.exact(np.where(allowed, np.random.default_rng().random(), np.nan))
 
 

@@ -16,6 +16,7 @@ from infopursuit.strategies.generative.exact import class_entropy
 from infopursuit.strategies.opinion_pool import fit_weights, pooled
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 from quadrature import small_vae
+from unlimited import utilities
 
 QUERIES = ip.queries.concepts([f"is {i}" for i in range(6)])
 PATCHES = ip.queries.patches((5, 5), size=2, threshold=0.5)
@@ -103,9 +104,10 @@ def test_predictions_are_those_of_the_pooled_classes(kind):
     allowed = np.zeros((1, len(queries)), dtype=bool)
     allowed[0, query] = True
     acquisition = MutualInformation(exact=None if kind == "exact" else False, n_states=4000, n_screened=len(queries))
-    found = acquisition.bind(belief, queries, None, None)(b, h, allowed).value[0, query]
+    found = utilities(acquisition.bind(belief, queries, None, None), b, h, allowed).value[0, query]
     assert found == pytest.approx(terms.sum(), abs=2e-4)
-    alone = acquisition.bind(belief.generative, queries, None, None)(b.generative, h, allowed).value[0, query]
+    generative = acquisition.bind(belief.generative, queries, None, None)
+    alone = utilities(generative, b.generative, h, allowed).value[0, query]
     assert abs(alone - terms.sum()) > 5e-4  # negative control: not the gain of the generative member
 
 
@@ -115,7 +117,7 @@ def test_gains_of_the_generative_member_are_the_default():
     b, h = after(belief, queries, [(1, [1, 1, 0, 1])])
     allowed = np.ones((1, len(queries)), dtype=bool)
     found, alone, other = (
-        MutualInformation().bind(each, queries, None, None)(state, h, allowed).value
+        utilities(MutualInformation().bind(each, queries, None, None), state, h, allowed).value
         for each, state in ((belief, b), (belief.generative, b.generative), (reweighted, b))
     )
     np.testing.assert_array_equal(found, alone)
@@ -131,7 +133,7 @@ def test_a_member_that_is_certain_leaves_the_classes_to_the_pool():
 
     def gains(reweight):
         belief = OpinionPool(always.generative, always.other, WEIGHTS, reweight=reweight)
-        return MutualInformation().bind(belief, queries, None, None)(b, h, allowed).value
+        return utilities(MutualInformation().bind(belief, queries, None, None), b, h, allowed).value
 
     np.testing.assert_array_equal(gains(entropy + 1e-6), gains(True))
     np.testing.assert_array_equal(gains(entropy - 1e-6), gains(False))
@@ -144,7 +146,7 @@ def test_reweighing_leaves_the_state_as_it_was():
     belief, queries = pool_of("pruned")
     b, h = after(belief, queries, [(0, [1, 0, 1, 1])])
     before = b.generative.weights.values.copy()
-    MutualInformation().bind(belief, queries, None, None)(b, h, np.ones((1, len(queries)), dtype=bool))
+    utilities(MutualInformation().bind(belief, queries, None, None), b, h, np.ones((1, len(queries)), dtype=bool))
     np.testing.assert_array_equal(b.generative.weights.values, before)
 
 

@@ -13,7 +13,7 @@ from infopursuit.app.conversation import history_of, resume_session, save_sessio
 from infopursuit.models import Sample
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.histories import Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Belief, Capabilities, Estimate
 from infopursuit.queries import columns, from_spec, groups
 from infopursuit.support.types import Number, Observed, SoftAnswer, cells_of
 from infopursuit.testing import check_queries, check_strategy
@@ -253,14 +253,14 @@ def test_numbers_stay_with_their_histories():
 def test_samples_carry_numbers():
     values, labels = np.array([[0], [0], [0], [1]]), [0, 0, 0, 1]
     numbers = np.array([[-1.5], [-2.5], [-1.5], [3.0]])
-    sample = Sample.of(ip.types.Variables((2,)), values, labels, numbers=numbers)
+    sample = Sample.of(ip.support.types.Variables((2,)), values, labels, numbers=numbers)
     assert sample.numbers.ravel().tolist() == [-2.5, -1.5, 3.0]
     assert sample.weights.tolist() == [1, 2, 1]
     assert len(set(sample.keys.tolist())) == 3
     assert sample.take([2, 0]).numbers.ravel().tolist() == [3.0, -2.5]
-    assert len(Sample.of(ip.types.Variables((2,)), values, labels)) == 2
+    assert len(Sample.of(ip.support.types.Variables((2,)), values, labels)) == 2
     with pytest.raises(ValueError, match="numbers has shape"):
-        Sample.of(ip.types.Variables((2,)), values, labels, numbers=numbers[:2])
+        Sample.of(ip.support.types.Variables((2,)), values, labels, numbers=numbers[:2])
 
 
 # ---- pursuits -------------------------------------------------------------------------------------------------------
@@ -352,11 +352,11 @@ def test_typed_numbers(clf):
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(Belief):
     """A belief that uses numbers: p(ill) from the sum of the numbers known so far."""
 
     queries: object
-    uses_numbers = True
+    capabilities = Capabilities(numbers=True)
     n_classes = 2
 
     def init(self):
@@ -371,12 +371,12 @@ class Logistic:
 
 
 @dataclass(frozen=True)
-class InOrder:
+class InOrder(Acquisition):
     """Asks in the order of the queries."""
 
     unit = "score"
 
-    def __call__(self, b, h, allowed):
+    def utilities(self, b, h, allowed, budget):
         return Estimate.exact(np.where(allowed, -np.arange(allowed.shape[1], dtype=float), np.nan))
 
 
@@ -395,7 +395,7 @@ def test_a_belief_that_uses_numbers_gets_them():
 
 
 def test_the_number_behind_another_answer_is_not_known():
-    noisy = ip.noise.NoisyAnnotator(QS, ip.AnswerNoise(0.5), seed=3)
+    noisy = ip.pursuit.noise.NoisyAnnotator(QS, ip.AnswerNoise(0.5), seed=3)
     pursuit = ip.Pursuit(QS, Logistic(QS), InOrder(), ip.MaxQueries(2))
     trace, true = pursuit.run(X, annotator=noisy), QS.read(X)
     changed = trace.answers[:, 0, 0] != true.values[:, GLUCOSE]

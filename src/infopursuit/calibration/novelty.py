@@ -118,7 +118,7 @@ class NoveltyReference(Brief):
 
 def _check_evidence(pursuit: Pursuit[Any]) -> None:
     """Refuse a belief that does not know how probable the answers are."""
-    if not hasattr(pursuit.belief, "log_evidence"):
+    if not pursuit.belief.capabilities.evidence:
         raise ValueError(
             f"novelty detection needs p(answers) of a generative model, and belief is {type(pursuit.belief).__name__}; "
             f"use strategy='table' or 'empirical'"

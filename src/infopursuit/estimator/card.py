@@ -85,7 +85,7 @@ def write_model_card(thing: Any) -> str:
     chosen = {name: fitted[name] for name in ("tuning", "calibration") if fitted[name]}
     listed = ", ".join(plain(c) for c in pursuit.classes[:MAX_CLASSES])
     more = f" and {len(pursuit.classes) - MAX_CLASSES:,} more" if len(pursuit.classes) > MAX_CLASSES else ""
-    calibrated = chosen or getattr(pursuit.belief, "calibrated", False)
+    calibrated = chosen or pursuit.belief.capabilities.calibrated
     holds = "It holds model parameters, not the training examples."
     if held := training_data(pursuit):
         holds = f"**It contains its training data**: {held}. Share it only with those who may see them."
@@ -111,7 +111,7 @@ def _details(pursuit: Pursuit[Any], provenance: Mapping[str, Any] | None) -> lis
     gains = "exact information gain of every question" if pursuit.exact_gains else f"`{pursuit.acquisition}`"
     facts: list[tuple[str, Any]] = [
         ("Model", _model(pursuit.model)),
-        ("Posterior", _posterior(pursuit)),
+        ("Posterior", pursuit.belief.describe()),
         ("Choice of the next question", gains),
         ("Stops", f"when {pursuit.stopping.describe()}{patience}: `{pursuit.stopping}`"),
         ("Costs and constraints", " ".join(describe(*pursuit.bound_costs))),
@@ -127,23 +127,10 @@ def _details(pursuit: Pursuit[Any], provenance: Mapping[str, Any] | None) -> lis
 def _model(model: Any) -> str:
     if model is None:
         return ""
-    if hasattr(model, "latent_dim"):
+    if model.kind == "vae":
         about = f"{model.architecture.kind} architecture, {model.latent_dim} latent dimensions"
         return f"{model.kind}, {about}, {len(model.variables):,} variables"
     return f"{model.kind}, {model.n_states:,} latent states of {len(model.variables):,} variables"
-
-
-def _posterior(pursuit: Pursuit[Any]) -> str:
-    belief: Any = pursuit.belief
-    if hasattr(belief, "describe"):
-        return str(belief.describe())
-    if not hasattr(belief, "kind"):
-        predictor = getattr(belief, "predictor", None)
-        of = "" if predictor is None else f" with {getattr(predictor, 'n_members', 1)} `{type(predictor).__name__}`"
-        return f"that of a `{type(belief).__name__}`{of}"
-    how = {"exact": "exact", "pruned": "pruned enumeration"}.get(belief.kind, "sampled, with standard errors")
-    settings = getattr(belief, "settings", None)
-    return how if settings is None else f"{how} (`{settings}`)"
 
 
 def _questions(queries: QuerySet) -> list[str]:
@@ -210,7 +197,7 @@ def _markdown_table(rows: list[list[str]]) -> str:
 def training_data(pursuit: Pursuit[Any]) -> str:
     """In which form whoever has the model, or the belief without one, has the examples that it learnt from; empty where
     it does not hold them."""
-    if not getattr(pursuit.model or pursuit.belief, "contains_training_data", False):
+    if not pursuit.belief.capabilities.contains_training_data:
         return ""
     if pursuit.model is None:
         return f"examples that {type(pursuit.belief).__name__} learnt from"

@@ -170,7 +170,7 @@ class CandidateBuilder:
     def strategy(self, name: str, strategy: Any, sample: Sample) -> Candidate:
         """A strategy that builds its own belief; it sees the numbers."""
         belief, acquisition = strategy.build(sample, self.queries, self.seed)
-        parts = {**self.parts, "learnt": not getattr(belief, "calibrated", False)}  # it may have calibrated itself
+        parts = {**self.parts, "learnt": not belief.capabilities.calibrated}  # it may have calibrated itself
         pursuit: Pursuit[Any] = Pursuit(self.queries, belief, acquisition, seed=self.seed, **parts)
         folds = strategy.folds(belief) if hasattr(strategy, "folds") else None
         if folds is None:

@@ -359,8 +359,8 @@ class _Grower:
 
     def answer_probabilities(self, state: State[Any], h: int, query: int) -> FloatArray:
         """(answers,) p(answer | history), answer noise included."""
-        belief: Any = self.pursuit.belief
-        if not hasattr(belief, "answer_distribution"):
+        belief = self.pursuit.belief
+        if not belief.capabilities.answers:
             raise ValueError(f"strategy has the belief {type(belief).__name__}, which predicts no answers")
         p = np.asarray(belief.answer_distribution(state.belief, query))[h]
         if (noise := self.pursuit.channel) is not None:

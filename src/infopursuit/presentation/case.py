@@ -18,6 +18,7 @@ from infopursuit.presentation.performance import Performance, performance_of
 from infopursuit.presentation.verdict import compared_class, say_verdict
 from infopursuit.pursuit.explanation import Explanation, ExplanationStep
 from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.protocols import Belief
 from infopursuit.pursuit.session import Session
 from infopursuit.pursuit.state import Branches, State, Step
 from infopursuit.queries.queryset import YES_NO, QuerySet
@@ -382,8 +383,8 @@ def say_remaining(found: Remaining, words: Messages | None = None) -> str:
 
 def continuations(pursuit: Pursuit[Any], step: Step[Any], n: int) -> IntArray | None:
     """(n,) how many more questions are asked from a step of one history on, with answers drawn from the belief."""
-    belief: Any = pursuit.bindings.bind(pursuit)[0]
-    if not hasattr(belief, "answer_distribution"):
+    belief = pursuit.bound_belief
+    if not belief.capabilities.answers:
         return None
     key = np.frombuffer(step.state.histories.key(0), dtype=np.uint8)
     rng = np.random.default_rng([pursuit.seed, *key.tolist()])
@@ -401,7 +402,7 @@ def continuations(pursuit: Pursuit[Any], step: Step[Any], n: int) -> IntArray | 
 
 
 def _drawn(
-    pursuit: Pursuit[Any], belief: Any, state: State[Any], place: IntArray, query: IntArray, rng: Any
+    pursuit: Pursuit[Any], belief: Belief[Any], state: State[Any], place: IntArray, query: IntArray, rng: Any
 ) -> tuple[IntArray, FloatArray | None]:
     """An answer for each of n continuations in histories ``place``: (n, W) cells, and (n,) numbers.
 
@@ -425,9 +426,11 @@ def _drawn(
                 numbers[rows] = np.clip(np.round(numbers[rows]), np.floor(low) + 1, np.maximum(high, np.floor(low) + 1))
             if scale.missing:
                 numbers[rows[index == 0]] = np.nan
-        if hasattr(belief, "unanswered"):
-            silent = rows[rng.random(len(rows)) < belief.unanswered(state.belief, q)[place[rows]]]
-            answers[silent], numbers[silent] = UNKNOWN, np.nan
+        unanswered = belief.unanswered(state.belief, q)[place[rows]]
+        if unanswered.any():
+            silent = rows[rng.random(len(rows)) < unanswered]
+            answers[silent] = UNKNOWN
+            numbers[silent] = np.nan
     return answers, None if np.isnan(numbers).all() else numbers
 
 

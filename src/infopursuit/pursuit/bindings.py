@@ -10,8 +10,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
-from infopursuit.support.types import TIE
+from infopursuit.pursuit.protocols import Acquisition, Belief, Budget, Estimate
 
 if TYPE_CHECKING:
     from infopursuit.pursuit.loop import Pursuit
@@ -23,12 +22,13 @@ ROW_BYTES = 640
 
 
 class Cached:
-    """An acquisition function that remembers what it returned, by history and allowed queries."""
+    """An acquisition function that remembers what it returned, by history, allowed queries and, if used, budget."""
 
-    def __init__(self, function: Any, max_bytes: int = MAX_BYTES) -> None:
-        self.function, self.unit = function, function.unit
-        self.exact: bool = getattr(function, "exact", True)
-        self.tie: float = getattr(function, "tie", TIE)
+    def __init__(self, function: Acquisition[Any], max_bytes: int = MAX_BYTES) -> None:
+        self.function = function
+        self.unit = function.unit
+        self.is_exact = function.is_exact
+        self.tie = function.tie
         self._lock = Lock()
         self._rows: LRUCache[bytes, tuple[Any, ...]] = LRUCache(max_bytes, getsizeof=_size)
 
@@ -40,12 +40,10 @@ class Cached:
         with self._lock:
             self._rows = LRUCache(self._rows.maxsize if max_bytes is None else max_bytes, getsizeof=_size)
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) utilities, computed where they are not known yet."""
-        wanted, packed = np.flatnonzero(allowed.any(axis=1)).tolist(), np.packbits(allowed, axis=1)
-        names = {
-            row: hashlib.blake2b(h.key(row) + b"|" + packed[row].tobytes(), digest_size=16).digest() for row in wanted
-        }
+        wanted = np.flatnonzero(allowed.any(axis=1)).tolist()
+        names = self._names(wanted, histories, allowed, budget)
         with self._lock:
             known: dict[int, Any] = {row: self._rows.get(name) for row, name in names.items()}
         missing = [row for row in wanted if known[row] is None]
@@ -57,7 +55,7 @@ class Cached:
             if len(missing) < len(wanted):
                 only = np.zeros_like(allowed)
                 only[missing] = allowed[missing]
-            found = self.function(b, h, only)
+            found = self.function.utilities(b, histories, only, budget)
             value, error = found.value.copy(), found.error.copy()
             tie = np.zeros(len(allowed), dtype=bool) if found.tie is None else found.tie.copy()
             with self._lock:
@@ -72,6 +70,17 @@ class Cached:
                 error[row, kept[1]] = kept[2]
         return Estimate(value, error, tie)
 
+    def _names(self, rows: list[int], histories: Histories, allowed: BoolArray, budget: Budget) -> dict[int, bytes]:
+        """The name of what is remembered of each row."""
+        packed = np.packbits(allowed, axis=1)
+        names = {}
+        for row in rows:
+            told = histories.key(row) + b"|" + packed[row].tobytes()
+            if self.function.uses_budget:
+                told += np.array([budget.questions, budget.cost[row]]).tobytes()
+            names[row] = hashlib.blake2b(told, digest_size=16).digest()
+        return names
+
 
 def _size(row: tuple[Any, ...]) -> int:
     """Bytes that a remembered row takes."""
@@ -84,27 +93,28 @@ class Bindings:
     ``dataclasses.replace(pursuit, stopping=...)`` passes them on, so that nothing is computed twice."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], tuple[Any, ...]] = {}
+        self._known: dict[tuple[int, ...], tuple[Belief[Any], Cached, tuple[Any, ...]]] = {}
 
     def __reduce__(self) -> Any:
         return Bindings, ()  # a copy in another process computes its own
 
-    def bind(self, pursuit: Pursuit[Any]) -> tuple[Any, Cached]:
+    def bind(self, pursuit: Pursuit[Any]) -> tuple[Belief[Any], Cached]:
         """The belief to use, and the acquisition function."""
         parts = (pursuit.queries, pursuit.belief, pursuit.acquisition, pursuit.costs, pursuit.noise)
         key = tuple(map(id, parts))
         if key not in self._known:
-            belief: Any = pursuit.belief
-            if pursuit.channel is not None and hasattr(belief, "for_noise"):
+            belief = pursuit.belief
+            if pursuit.channel is not None:
                 belief = belief.for_noise(pursuit.channel)
-            if pursuit.channel is not None and not getattr(belief, "accepts_noise", False):
-                raise ValueError(
-                    f"noise={pursuit.noise!r:.60} does not suit belief {type(belief).__name__}, which takes every "
-                    f"answer as certain; use strategy='table', another belief with accepts_noise, or noise=None"
-                )
-            function: Any = pursuit.acquisition
-            if hasattr(function, "bind"):
-                costs = pursuit.query_costs if pursuit.costs else None
-                function = function.bind(belief, pursuit.queries, costs, pursuit.channel)
+                if not belief.capabilities.noise:
+                    raise ValueError(
+                        f"noise={pursuit.noise!r:.60} does not suit belief {type(belief).__name__}, which takes every "
+                        f"answer as certain; use strategy='table', another belief that declares noise, or noise=None"
+                    )
+
+            costs = pursuit.query_costs if pursuit.costs else None
+            function = pursuit.acquisition.bind(belief, pursuit.queries, costs, pursuit.channel)
             self._known[key] = (belief, Cached(function), parts)  # the parts too, so that no id is used again
-        return self._known[key][0], self._known[key][1]
+
+        belief, cached, _ = self._known[key]
+        return belief, cached

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from infopursuit.pursuit.histories import BoolArray, Histories
 from infopursuit.pursuit.noise import NoiseChannel
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Belief, Budget, Estimate
 from infopursuit.queries.queryset import QuerySet, check_joint_answers
 from infopursuit.support.checks import one_of, whole_number
 from infopursuit.support.types import FloatArray
@@ -17,7 +17,7 @@ SMALLER = ((1024, 64), (512, 32), (256, 16), (128, 8), (64, 4))
 
 
 @dataclass(frozen=True)
-class MutualInformation:
+class MutualInformation(Acquisition[Any]):
     """The acquisition function of the paper: the expected information gain of a query, in nats (eq. 6).
 
     Parameters
@@ -44,18 +44,24 @@ class MutualInformation:
         for name, least in (("n_states", 1), ("n_screened", 0), ("seed", 0), ("memory_limit", 1)):
             whole_number(getattr(self, name), name, least)
 
-    def bind(self, belief: Any, queries: QuerySet, costs: FloatArray | None, noise: NoiseChannel | None) -> Any:
-        """The function to call for one belief: how the gains are computed depends on it."""
-        if not hasattr(belief, "gains"):
+    def bind(
+        self,
+        belief: Belief[Any],
+        queries: QuerySet,
+        costs: FloatArray | None,
+        noise: NoiseChannel | None,
+    ) -> Acquisition[Any]:
+        """Return the function for one belief: how the gains are computed depends on it."""
+        if not belief.capabilities.gains:
             raise TypeError(
                 f"belief is {type(belief).__name__}, which has no mutual information of its own; use "
-                f"acquisition=ip.strategies.LookAhead(), which needs no more than belief.answer_distribution"
+                f"acquisition=ip.strategies.LookAhead(), which needs a belief that predicts answers"
             )
         check_joint_answers(queries, "its mutual information is a sum over all of them")
         return belief.gains(self, costs, noise)
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
-        """Not callable by itself: `bind` says how the gains are computed."""
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
+        """Not computed by the settings themselves: `bind` returns the function that does."""
         raise TypeError("MutualInformation must be bound to a belief first: MutualInformation().bind(belief, ...)")
 
     def smaller(self) -> list[MutualInformation]:

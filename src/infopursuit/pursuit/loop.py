@@ -14,13 +14,13 @@ from typing import Any, Generic
 import numpy as np
 
 from infopursuit.calibration.novelty import StopPoint, choose_novelty_query
-from infopursuit.pursuit.bindings import Bindings
+from infopursuit.pursuit.bindings import Bindings, Cached
 from infopursuit.pursuit.costs import Constraints, Costs
 from infopursuit.pursuit.costs import bind as bind_costs
 from infopursuit.pursuit.histories import BoolArray, Histories, everything_possible, narrow, nothing_to_learn
 from infopursuit.pursuit.information import MutualInformation
 from infopursuit.pursuit.noise import Annotator, AnswerNoise, NoiseChannel
-from infopursuit.pursuit.protocols import Acquisition, B, Belief, Calibrator, Estimate, NoveltyTest
+from infopursuit.pursuit.protocols import Acquisition, B, Belief, Budget, Calibrator, Estimate, NoveltyTest
 from infopursuit.pursuit.ranking import Ranking
 from infopursuit.pursuit.session import Session
 from infopursuit.pursuit.state import Branches, Choice, State, Step
@@ -34,6 +34,7 @@ from infopursuit.pursuit.stopping import (
     Watch,
     check_rules,
     max_cost,
+    max_queries,
 )
 from infopursuit.pursuit.trace import Trace, TraceWriter
 from infopursuit.queries.queryset import QuerySet
@@ -51,9 +52,6 @@ from infopursuit.support.types import (
     Said,
     SoftAnswers,
 )
-
-ROW_BYTES = 2**14
-"""The memory of one history of a belief that does not say."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,18 +114,9 @@ class Pursuit(NotebookCard, Generic[B]):
         instance(self.novelty, "novelty", (NoveltyTest, none), "what clf.fit_novelty makes, or None")
         for name in ("patience", "n_novelty_queries"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name))
-        protocols: Any = {
-            "belief": ("init", "update", "log_posterior", "n_classes"),
-            "acquisition": ("unit", "__call__"),
-            "calibrator": () if self.calibrator is None else ("log_posterior", "standard_error"),
-        }
-        for name, needed in protocols.items():
-            part = getattr(self, name)
-            missing = [each for each in needed if not hasattr(part, each)]
-            if missing:
-                raise TypeError(
-                    f"{name}={part!r:.80} has no {missing[0]}; see the protocols in infopursuit.pursuit.histories"
-                )
+        instance(self.belief, "belief", Belief, "a subclass of ip.pursuit.Belief, such as ip.strategies.Exact(...)")
+        instance(self.acquisition, "acquisition", Acquisition, "a subclass of ip.pursuit.Acquisition")
+        instance(self.calibrator, "calibrator", (Calibrator, none), "ip.TemperatureScaling(2.0), or None")
         if any(rule.needs_gain for rule in self.stopping.rules) and self.acquisition.unit != "nats":
             raise ValueError(
                 f"stopping={self.stopping!r} needs gains in nats, and acquisition {type(self.acquisition).__name__} "
@@ -155,7 +144,17 @@ class Pursuit(NotebookCard, Generic[B]):
     @property
     def model(self) -> Any:
         """The model that the belief is about, None where it is about none."""
-        return getattr(self.belief, "model", None)
+        return self.belief.model
+
+    @property
+    def bound_belief(self) -> Belief[Any]:
+        """The belief for the noise of this pursuit."""
+        return self.bindings.bind(self)[0]
+
+    @property
+    def bound_acquisition(self) -> Cached:
+        """The acquisition function for this belief, which remembers what it returned."""
+        return self.bindings.bind(self)[1]
 
     @property
     def calibrated(self) -> bool:
@@ -180,17 +179,17 @@ class Pursuit(NotebookCard, Generic[B]):
     @property
     def exact_gains(self) -> bool:
         """Whether every utility is exact."""
-        return self.bindings.bind(self)[1].exact
+        return self.bound_acquisition.is_exact
 
     @cached_property
     def _ranking(self) -> Ranking:
         costs = self.query_costs if self.acquisition.unit == "nats" else np.ones(len(self.queries))
-        return Ranking.of(costs, self.bindings.bind(self)[1].tie)
+        return Ranking.of(costs, self.bound_acquisition.tie)
 
     @property
     def uses_numbers(self) -> bool:
         """Whether the belief uses the numbers behind the cells; else inputs share histories by cells."""
-        return bool(getattr(self.bindings.bind(self)[0], "uses_numbers", False))
+        return self.bound_belief.capabilities.numbers
 
     @cached_property
     def _certain(self) -> NoiseChannel:
@@ -202,7 +201,7 @@ class Pursuit(NotebookCard, Generic[B]):
     @single_threaded()
     def start(self) -> State[B]:
         """The one empty history."""
-        b, one = self.bindings.bind(self)[0].init(), np.zeros(1, dtype=bool)
+        b, one = self.bound_belief.init(), np.zeros(1, dtype=bool)
         closed = np.zeros((1, len(self.queries)), dtype=bool)
         asked = self.queries.query_variables[self.queries.query_variables >= 0]
         repeats = self.channel is not None and self.channel.max_repeats > 1
@@ -261,7 +260,7 @@ class Pursuit(NotebookCard, Generic[B]):
         left = stopped & (n_asked < stop_point.at + self.n_novelty_queries) & ~closed.all(axis=1)
         query, gain, runner_up = step.choice.query.copy(), step.choice.gain.copy(), step.choice.runner_up.copy()
         each = 4 * (1 + self.queries.width)  # bytes of a key for each query
-        belief: Any = self.bindings.bind(self)[0]
+        belief = self.bound_belief
         for h in np.flatnonzero(left).tolist():
             number, at = n_asked - int(stop_point.at[h]), n_known + int(stop_point.at[h])
             key = state.histories.key(h)[: each * at]
@@ -277,7 +276,7 @@ class Pursuit(NotebookCard, Generic[B]):
         """Histories that are longer by one answer. An impossible answer leaves the belief as it was, and is marked."""
         parents, answers, before = branches.parents, branches.answers, state.histories
         skipped = (answers == UNKNOWN).all(axis=1)
-        belief, _ = self.bindings.bind(self)
+        belief = self.bound_belief
         likelihood = self._log_likelihood(branches)
         numbers = branches.numbers if self.uses_numbers else None
         histories = before.extend(parents, branches.queries, answers, branches.soft, likelihood, numbers)
@@ -313,7 +312,7 @@ class Pursuit(NotebookCard, Generic[B]):
         """(H', W, V) log P(answer | cell), or None where every answer is certain."""
         if self.channel is None and not any(branches.soft):
             return None
-        if not getattr(self.bindings.bind(self)[0], "accepts_noise", False):
+        if not self.bound_belief.capabilities.noise:
             raise ValueError(
                 "this pursuit takes every answer as certain, which is faster; for soft answers make it with "
                 "noise=ip.AnswerNoise(1.0)"
@@ -328,10 +327,12 @@ class Pursuit(NotebookCard, Generic[B]):
 
     def _believed(self, b: B, n_answers: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(H, C) p(y | history), NaN where it is impossible, (H, C) its standard error, and (H,) log p(answers)."""
-        belief: Any = self.bindings.bind(self)[0]
+        belief = self.bound_belief
         found = belief.log_posterior(b)
         posterior, error = np.exp(found.value), found.error.copy()
-        evidence = belief.log_evidence(b) if hasattr(belief, "log_evidence") else np.full(len(posterior), np.nan)
+        evidence = np.full(len(posterior), np.nan)
+        if belief.capabilities.evidence:
+            evidence = belief.log_evidence(b)
         if self.calibrator is not None:
             calibrated = np.exp(self.calibrator.log_posterior(found.value, n_answers))
             error = self.calibrator.standard_error(error, posterior, calibrated, n_answers)
@@ -359,7 +360,17 @@ class Pursuit(NotebookCard, Generic[B]):
         wanted = np.zeros(len(state), dtype=bool)
         wanted[rows] = True
         allowed = ~self._closed(state)[0] & wanted[:, None]
-        return self.bindings.bind(self)[1](state.belief, state.histories, allowed)
+        budget = self._budget(state.histories)
+        return self.bound_acquisition.utilities(state.belief, state.histories, allowed, budget)
+
+    def _budget(self, histories: Histories) -> Budget:
+        """What is left of the questions and of their cost."""
+        asked = histories.queries[:, histories.n_known :]
+        costs, _ = self.bound_costs
+        return Budget(
+            questions=max_queries(self.stopping) - histories.n_asked,
+            cost=max_cost(self.stopping) - costs[asked].sum(axis=1),
+        )
 
     def _closed(self, state: State[B]) -> tuple[BoolArray, BoolArray]:
         """(H, Q) what may not be asked, and (H,) whether queries are left, all of them too expensive."""
@@ -412,9 +423,10 @@ class Pursuit(NotebookCard, Generic[B]):
 
     def rows_at_a_time(self) -> int:
         """How many histories fit the memory limit side by side."""
-        belief = self.bindings.bind(self)[0]
-        each = getattr(belief, "row_bytes", ROW_BYTES) + 8 * len(self.queries) + self.queries.variables.n_slots
-        return int(np.clip(self.memory_limit // each, 1, 4096))
+        belief = self.bound_belief
+        own = belief.capabilities.bytes_per_history
+        bytes_per_history = own + 8 * len(self.queries) + self.queries.variables.n_slots
+        return int(np.clip(self.memory_limit // bytes_per_history, 1, 4096))
 
     def _run_some(
         self,
@@ -468,7 +480,7 @@ class Pursuit(NotebookCard, Generic[B]):
     def clear_cache(self, max_bytes: int | None = None) -> Pursuit[B]:
         """Forget the utilities computed so far. max_bytes: how many of them may be remembered from now on, 64 MiB where
         nothing was said."""
-        self.bindings.bind(self)[1].clear(max_bytes)
+        self.bound_acquisition.clear(max_bytes)
         return self
 
     def session(self, history: Iterable[tuple[Any, Any]] = (), *, known: Any = None) -> Session:

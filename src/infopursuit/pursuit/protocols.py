@@ -1,31 +1,58 @@
-"""What the loop expects of its parts: a belief, an acquisition function, a calibrator, and a test of novelty."""
+"""What the loop expects of its parts: a belief, an acquisition function, a calibrator, a test of novelty.
+
+Beliefs and acquisition functions are subclasses of `Belief` and `Acquisition`. What a belief can do beyond
+p(y | history) is declared by its `Capabilities`; nothing is probed.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from infopursuit.pursuit.histories import BoolArray, Histories
 from infopursuit.support.display import Brief
-from infopursuit.support.types import FloatArray, IntArray
+from infopursuit.support.types import TIE, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from infopursuit.pursuit.information import MutualInformation
+    from infopursuit.pursuit.noise import NoiseChannel
     from infopursuit.pursuit.trace import Trace
+    from infopursuit.queries.queryset import QuerySet
+
+__all__ = [
+    "Acquisition",
+    "Belief",
+    "Budget",
+    "Calibrator",
+    "Capabilities",
+    "Estimate",
+    "NoveltyTest",
+    "Unit",
+]
 
 B = TypeVar("B")
-B_contra = TypeVar("B_contra", contravariant=True)
+Unit = Literal["nats", "score"]
+"""Of the utility of a query: an information gain, or a number that only ranks the queries."""
 
 
 @dataclass(frozen=True, repr=False)
 class Estimate(Brief):
     """Numbers with their standard errors.
 
-    value: (H, C) log-probabilities or (H, Q) utilities; NaN where there is none. error: of the same shape, the standard
-    error of ``exp(value)`` for a log-posterior and of ``value`` for utilities; 0 where exact or not known. tie: (H,)
-    whether the best utility leads the second best by less than two standard errors of the difference; None: nowhere.
+    Parameters
+    ----------
+    value : (H, C) or (H, Q) array of float
+        Log-probabilities, or utilities; NaN where there is none.
+    error : array of float
+        Of the same shape: the standard error of ``exp(value)`` for a log-posterior and of ``value``
+        for utilities; 0 where exact or not known.
+    tie : (H,) array of bool, optional
+        Whether the best utility leads the second best by less than two standard errors of the
+        difference. None: nowhere.
     """
 
     value: FloatArray
@@ -39,68 +66,221 @@ class Estimate(Brief):
         return cls(array, np.zeros_like(array))
 
 
-class Belief(Protocol[B]):
-    """History -> p(y | history). A state of type B holds what is believed after H histories.
+@dataclass(frozen=True)
+class Capabilities:
+    """What a belief can do beyond p(y | history).
 
-    A belief may further have: ``row_bytes`` (int), the memory that one history takes; ``uses_numbers`` (bool), whether
-    it uses `Histories.numbers`, so that histories with other numbers in the same cells are not the same to it;
-    ``accepts_noise`` (bool), whether it uses `Histories.log_likelihood`; ``for_noise(channel)``, the belief to use when
-    answers are noisy; what `Predictive` offers.
+    Parameters
+    ----------
+    numbers : bool, default False
+        It uses `Histories.numbers`: histories with other numbers in the same cells differ to it.
+    noise : bool, default False
+        It uses `Histories.log_likelihood`: answers may be wrong or soft. See `Belief.for_noise`.
+    evidence : bool, default False
+        `Belief.log_evidence` returns log p(answers), which novelty detection needs.
+    answers : bool, default False
+        `Belief.answer_distribution` predicts answers, which look-ahead needs.
+    gains : bool, default False
+        `Belief.gains` returns the mutual information of its queries.
+    look_ahead : bool, default False
+        `Belief.look_ahead` and `Belief.hypotheses` are a faster one-step look-ahead.
+    utilities : {"nats", "score"}, optional
+        Its states have the utilities of all queries, in this unit, as those of a network do.
+    calibrated : bool, default False
+        Its posterior was calibrated when it was fitted.
+    contains_training_data : bool, default False
+        It holds rows of the training data; the model card says so.
+    bytes_per_history : int, default 16384
+        The memory that one history takes.
     """
 
-    @property
-    def n_classes(self) -> int:
-        """C."""
+    numbers: bool = False
+    noise: bool = False
+    evidence: bool = False
+    answers: bool = False
+    gains: bool = False
+    look_ahead: bool = False
+    utilities: Unit | None = None
+    calibrated: bool = False
+    contains_training_data: bool = False
+    bytes_per_history: int = 2**14
 
+
+class Belief(ABC, Generic[B]):
+    """History -> p(y | history). A state of type B holds what is believed after H histories.
+
+    A subclass has four members: ``n_classes``, `init`, `update` and `log_posterior`. It declares by ``capabilities``
+    which of the others it has, too.
+
+    Attributes
+    ----------
+    n_classes : int
+        C.
+    capabilities : Capabilities
+        What it can do beyond p(y | history).
+    model : object or None
+        The generative model that it is about.
+    settings : object or None
+        The settings from which it was built, such as `infopursuit.strategies.SMC`.
+    """
+
+    n_classes: int
+    capabilities: Capabilities = Capabilities()
+    model: Any = None
+    settings: Any = None
+
+    @abstractmethod
     def init(self) -> B:
         """The state of the one empty history."""
 
+    @abstractmethod
     def update(self, b: B, parents: IntArray, new: Histories) -> B:
-        """The state of ``new``, whose row h is row ``parents[h]`` of ``b`` after one more answer. ``b`` stays as it
-        was."""
+        """Update the posterior of each history with one new answer.
 
+        Parameters
+        ----------
+        b : B
+            The state before, which stays as it was.
+        parents : (H',) array of int
+            The row of ``b`` that each new history continues.
+        new : Histories
+            The H' histories after the answer.
+        """
+
+    @abstractmethod
     def log_posterior(self, b: B) -> Estimate:
         """(H, C) log p(y | history), NaN where the history is impossible, with standard errors of p(y | history)."""
 
+    def describe(self) -> str:
+        """The belief in words, for the model card."""
+        return f"that of a `{type(self).__name__}`"
 
-class Acquisition(Protocol[B_contra]):
-    """History -> utility of every allowed query.
+    def for_noise(self, channel: NoiseChannel) -> Belief[Any]:
+        """Return the belief to use where answers may be wrong: itself, unless it needs another form for that."""
+        return self
 
-    It may further have ``bind(belief, queries, costs, noise)``, which returns the function to call for one pursuit: how
-    mutual information is computed depends on the belief.
+    # ---- declared by capabilities ------------------------------------------------------------------------------------
+
+    def log_evidence(self, b: B) -> FloatArray:
+        """(H,) log p(answers so far) (``evidence``)."""
+        raise NotImplementedError(f"{type(self).__name__} does not know p(answers)")
+
+    def answer_distribution(self, b: B, query: int) -> FloatArray:
+        """(H, answers) p(answer | history) of one query, in the order of its joint answers (``answers``)."""
+        raise NotImplementedError(f"{type(self).__name__} does not predict answers")
+
+    def unanswered(self, b: B, query: int) -> FloatArray:
+        """(H,) the probability that a query gets no answer; 0 by default."""
+        return np.zeros(len(self.log_posterior(b).value))
+
+    def gains(
+        self, settings: MutualInformation, costs: FloatArray | None, noise: NoiseChannel | None
+    ) -> Acquisition[B]:
+        """Return the acquisition function for the mutual information of its queries (``gains``)."""
+        raise NotImplementedError(f"{type(self).__name__} has no mutual information of its own")
+
+    def look_ahead(self, b: B, allowed: BoolArray) -> Estimate:
+        """(H, Q) the expected information gain of each allowed query (``look_ahead``)."""
+        raise NotImplementedError(f"{type(self).__name__} has no look-ahead of its own")
+
+    def hypotheses(self, b: B, allowed: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """(N,) history, query, answer and probability of what may be answered next (``look_ahead``)."""
+        raise NotImplementedError(f"{type(self).__name__} has no look-ahead of its own")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What is left before a rule stops the pursuit of some histories.
+
+    Parameters
+    ----------
+    questions : float
+        How many more questions may be asked, this one included; infinite without `MaxQueries`.
+    cost : (H,) array of float
+        What they may cost together; infinite without `MaxCost`.
     """
 
-    @property
-    def unit(self) -> Literal["nats", "score"]:
-        """ "nats" where the utility is an information gain, which the rule `InformationGain` needs; else "score"."""
+    questions: float
+    cost: FloatArray
 
-    def __call__(self, b: B_contra, h: Histories, allowed: BoolArray) -> Estimate:
-        """(H, Q) the utility of each query; NaN for a query that is not allowed. A row of ``allowed`` without any
-        query needs no work."""
+    @classmethod
+    def unlimited(cls, n_histories: int) -> Budget:
+        """No limit for any of some histories."""
+        return cls(np.inf, np.full(n_histories, np.inf))
 
 
+class Acquisition(ABC, Generic[B]):
+    """History -> utility of every allowed query.
+
+    Attributes
+    ----------
+    unit : {"nats", "score"}
+        "nats" where the utility is an information gain, which the rule `InformationGain` needs.
+    is_exact : bool
+        Whether utilities have no sampling error.
+    tie : float
+        Utilities that differ by less may differ by rounding alone.
+    uses_budget : bool
+        Whether utilities depend on the `Budget`.
+    """
+
+    unit: ClassVar[Unit]
+    is_exact: bool = True
+    tie: float = TIE
+    uses_budget: ClassVar[bool] = False
+
+    def bind(
+        self,
+        belief: Belief[B],
+        queries: QuerySet,
+        costs: FloatArray | None,
+        noise: NoiseChannel | None,
+    ) -> Acquisition[B]:
+        """Return the function for one pursuit; by default it is the same for all.
+
+        Parameters
+        ----------
+        belief : Belief
+        queries : QuerySet
+        costs : (Q,) array of float, optional
+        noise : NoiseChannel, optional
+        """
+        return self
+
+    @abstractmethod
+    def utilities(self, b: B, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
+        """Compute the utility of each allowed query.
+
+        Parameters
+        ----------
+        b : B
+            The state of the belief about H histories.
+        histories : Histories
+        allowed : (H, Q) array of bool
+            A row without any query needs no work.
+        budget : Budget
+            What is left to ask.
+
+        Returns
+        -------
+        Estimate
+            (H, Q), NaN for a query that is not allowed.
+        """
+
+
+@runtime_checkable
 class Calibrator(Protocol):
-    """What the engine sees of a calibration: a map of the posterior after a number of answers."""
+    """A map of the posterior after a number of answers."""
 
     def log_posterior(self, log_class: Any, n_answers: Any) -> FloatArray:
         """(H, C) log p(y | history) after (H,) answers -> (H, C) calibrated, normalised."""
 
-    @property
-    def prior(self) -> Sequence[float]:
-        """The frequency of each class in training; empty where it is not known."""
-
     def standard_error(self, error: Any, before: Any, after: Any, n_answers: Any) -> FloatArray:
         """(H, C) standard errors of the posterior ``before`` -> those of the calibrated one, ``after``."""
 
-
-class Predictive(Protocol[B_contra]):
-    """Optional abilities of a belief: to predict the next answer, and to say how expected the answers are."""
-
-    def answer_distribution(self, b: B_contra, query: int) -> FloatArray:
-        """(H, answers) p(answer | history) of one query, answers in the order of `QuerySet.choices`."""
-
-    def log_evidence(self, b: B_contra) -> FloatArray:
-        """(H,) log p(answers so far): what novelty detection rests on."""
+    @property
+    def prior(self) -> Sequence[float]:
+        """The frequency of each class in training; empty where it is not known."""
 
 
 @runtime_checkable

@@ -167,6 +167,11 @@ def max_cost(stopping: Rule) -> float:
     return min((rule.cost for rule in stopping.rules if isinstance(rule, MaxCost)), default=float("inf"))
 
 
+def max_queries(stopping: Rule) -> float:
+    """How many questions may be asked under a rule: the least of its budgets, without end where it has none."""
+    return min((rule.n for rule in stopping.rules if isinstance(rule, MaxQueries)), default=float("inf"))
+
+
 @dataclass(frozen=True)
 class _Combined(Rule):
     """Several rules together."""

@@ -16,20 +16,21 @@ from infopursuit.pursuit.stopping import AllOf, AnyOf, Confidence, InformationGa
 from infopursuit.saving.registry import Arrays, decode, encode, register
 from infopursuit.strategies.amortized.querier import NetworkGain, NetworkQuerier
 from infopursuit.strategies.generative.build import build_belief, settings_of
+from infopursuit.strategies.generative.exact import LatentBelief
 from infopursuit.strategies.hybrid.belief import PredictorBelief
 from infopursuit.strategies.look_ahead import FixedOrder, LookAhead, RandomOrder
 from infopursuit.strategies.opinion_pool import LogPool, OpinionPool
 from infopursuit.support.types import ModelFormatError
 
 
-def _belief_to_parts(belief: Any) -> tuple[dict[str, Any], Arrays]:
+def _belief_to_parts(belief: LatentBelief[Any]) -> tuple[dict[str, Any], Arrays]:
     """The model, the settings of a belief that has some, and what particles are drawn with."""
     spec, arrays = model_to_parts(belief.model)
-    settings: Any = getattr(belief, "settings", None)
-    if hasattr(settings, "check"):
-        settings.check(belief.model)  # what could not be read again is refused now
-    drawn = {name: getattr(belief, name) for name in ("seed", "noisy") if hasattr(belief, name)}
-    return {"model": spec, "settings": {} if settings is None else asdict(settings), **drawn}, arrays
+    if belief.settings is None:
+        return {"model": spec, "settings": {}}, arrays
+
+    belief.settings.check(belief.model)  # what could not be read again is refused now
+    return {"model": spec, "settings": asdict(belief.settings), "seed": belief.seed}, arrays
 
 
 def _belief_from_parts(kind: str) -> Any:
@@ -40,9 +41,8 @@ def _belief_from_parts(kind: str) -> Any:
         if kind not in model.beliefs:
             raise ModelFormatError(f"belief {kind!r} does not suit a model of kind {model.kind!r}")
         settings = settings_of(kind)(**spec["settings"])
-        if hasattr(settings, "check"):
-            settings.check(model)
-        return settings.build(model, queries, int(spec.get("seed", 0)), noisy=bool(spec.get("noisy", False)))
+        settings.check(model)
+        return settings.build(model, queries, int(spec.get("seed", 0)))
 
     return from_parts
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Belief, Budget, Estimate
 from infopursuit.pursuit.ranking import ROUGH_TIE
 from infopursuit.queries.queryset import QuerySet, check_joint_answers
 from infopursuit.support.checks import whole_number
-from infopursuit.support.types import TIE, UNKNOWN, FloatArray, IntArray
+from infopursuit.support.types import UNKNOWN, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from infopursuit.pursuit.noise import NoiseChannel
@@ -25,7 +25,7 @@ WORK_BYTES = 2**25
 
 
 @dataclass(frozen=True)
-class LookAhead:
+class LookAhead(Acquisition[Any]):
     """The expected information gain of a query by one-step look-ahead, for any belief that predicts answers:
 
     sum over answers of p(answer | history) KL(p(y | history, answer) || p(y | history)), in nats.
@@ -52,55 +52,68 @@ class LookAhead:
         if self.depth > 2:
             raise ValueError(f"depth={self.depth}; expected 1 or 2 questions")
 
-    def bind(self, belief: Any, queries: QuerySet, costs: FloatArray | None, noise: NoiseChannel | None) -> Any:
-        """The function to call for one belief."""
-        if not hasattr(belief, "answer_distribution"):
+    def bind(
+        self,
+        belief: Belief[Any],
+        queries: QuerySet,
+        costs: FloatArray | None,
+        noise: NoiseChannel | None,
+    ) -> Acquisition[Any]:
+        """Return the function for one belief."""
+        if not belief.capabilities.answers:
             raise TypeError(
                 f"belief is {type(belief).__name__}, which does not predict answers; look-ahead needs "
-                f"belief.answer_distribution(b, query)"
+                f"belief.answer_distribution(b, query), declared by Capabilities(answers=True)"
             )
         if self.depth > 1 and costs is not None:
             raise ValueError("depth=2 does not weigh the cost of the second query; use LookAhead(), or costs=None")
         plain = _BoundLookAhead(self, belief, queries, noise)
-        one = _OwnLookAhead(belief) if noise is None and hasattr(belief, "look_ahead") else plain
-        if self.depth > 1 or one is plain:
+        own = noise is None and belief.capabilities.look_ahead
+        one: Acquisition[Any] = _OwnLookAhead(belief) if own else plain
+        if self.depth > 1 or not own:
             check_joint_answers(queries, "look-ahead goes through all of them")
         return one if self.depth == 1 else _TwoSteps(plain, one)
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
-        """Not callable by itself: `bind` says which belief looks ahead."""
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
+        """Not computed by the settings themselves: `bind` says which belief looks ahead."""
         raise TypeError("LookAhead must be bound to a belief first: LookAhead().bind(belief, queries, None, None)")
 
 
-class _OwnLookAhead:
+class _OwnLookAhead(Acquisition[Any]):
     """The look-ahead of a belief that has a faster one, in float32."""
 
     unit: ClassVar[Literal["nats"]] = "nats"
-    exact, tie = True, ROUGH_TIE
+    tie = ROUGH_TIE
 
-    def __init__(self, belief: Any) -> None:
+    def __init__(self, belief: Belief[Any]) -> None:
         self.belief = belief
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
-        found: Estimate = self.belief.look_ahead(b, allowed)
-        return found
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
+        """(H, Q) expected information gains."""
+        return self.belief.look_ahead(b, allowed)
 
 
-class _BoundLookAhead:
+class _BoundLookAhead(Acquisition[Any]):
+    """The look-ahead for any belief that predicts answers."""
+
     unit: ClassVar[Literal["nats"]] = "nats"
-    exact = True
 
-    def __init__(self, settings: LookAhead, belief: Any, queries: QuerySet, noise: NoiseChannel | None) -> None:
-        self.settings, self.belief, self.queries, self.noise = settings, belief, queries, noise
+    def __init__(self, settings: LookAhead, belief: Belief[Any], queries: QuerySet, noise: NoiseChannel | None) -> None:
+        self.settings = settings
+        self.belief = belief
+        self.queries = queries
+        self.noise = noise
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) expected information gains."""
         now = np.exp(self.belief.log_posterior(b).value)  # (H, C)
         gains = np.where(allowed, 0.0, np.nan)
         row, query, answer, weight = self.hypotheses(b, allowed)
         for start in range(0, len(row), self.settings.at_a_time):
             some = slice(start, start + self.settings.at_a_time)
-            then = np.exp(self.belief.log_posterior(self.after(b, h, row[some], query[some], answer[some])[0]).value)
+            then = np.exp(
+                self.belief.log_posterior(self.after(b, histories, row[some], query[some], answer[some])[0]).value
+            )
             with np.errstate(divide="ignore", invalid="ignore"):
                 terms = np.where(then > 0, then * (np.log(then) - np.log(now[row[some]])), 0.0)
             divergence = np.nan_to_num(terms.sum(axis=1), nan=0.0, posinf=0.0)  # an impossible answer tells nothing
@@ -139,21 +152,23 @@ def joint_cells(queries: QuerySet, query: IntArray, answers: IntArray) -> IntArr
     return np.where(used, answers[:, None] // following % sizes, UNKNOWN)
 
 
-class _TwoSteps:
+class _TwoSteps(Acquisition[Any]):
     """What two questions tell together: the gain of the first, and that of the best second on average."""
 
     unit: ClassVar[Literal["nats"]] = "nats"
-    exact = True
 
-    def __init__(self, plain: _BoundLookAhead, one: Any) -> None:
-        self.plain, self.one, self.tie = plain, one, getattr(one, "tie", TIE)
-        belief, settings = plain.belief, plain.settings
-        self._hypotheses = getattr(belief, "hypotheses", plain.hypotheses)
-        self._at_a_time = max(1, min(settings.at_a_time, WORK_BYTES // getattr(belief, "row_bytes", 2**14)))
+    def __init__(self, plain: _BoundLookAhead, one: Acquisition[Any]) -> None:
+        self.plain = plain
+        self.one = one
+        self.tie = one.tie
+        capabilities = plain.belief.capabilities
+        self._hypotheses = plain.belief.hypotheses if capabilities.look_ahead else plain.hypotheses
+        n_affordable = WORK_BYTES // capabilities.bytes_per_history
+        self._at_a_time = max(1, min(plain.settings.at_a_time, n_affordable))
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) the gain of two questions for the candidates, of one for the others, which is less."""
-        first = self.one(b, h, allowed).value
+        first = self.one.utilities(b, histories, allowed, budget).value
         rounded = np.where(allowed, np.round(first / (2 * self.tie)), -1.0)  # rounding errors must not decide
         order = np.argsort(-rounded, axis=1, kind="stable")
         chosen = np.zeros_like(allowed)
@@ -164,10 +179,11 @@ class _TwoSteps:
         np.add.at(answered, (row, query), weight)
         for start in range(0, len(row), self._at_a_time):
             rows, asked = row[start : start + self._at_a_time], query[start : start + self._at_a_time]
-            b_then, h_then = self.plain.after(b, h, rows, asked, answer[start : start + self._at_a_time])
+            b_then, h_then = self.plain.after(b, histories, rows, asked, answer[start : start + self._at_a_time])
             left = allowed[rows]
             left[np.arange(len(rows)), asked] = False
-            best = np.nan_to_num(self.one(b_then, h_then, left).value).max(axis=1)
+            later = Budget(budget.questions - 1, budget.cost[rows])
+            best = np.nan_to_num(self.one.utilities(b_then, h_then, left, later).value).max(axis=1)
             np.add.at(second, (rows, asked), weight[start : start + self._at_a_time] * best)
         # where there is no answer, the best of the other queries is asked with what is known now
         top = np.take_along_axis(first, order[:, :1], axis=1)
@@ -186,7 +202,7 @@ class _TwoSteps:
 
 
 @dataclass(frozen=True)
-class FixedOrder:
+class FixedOrder(Acquisition[Any]):
     """A baseline: the same order of queries for every input.
 
     Parameters
@@ -205,17 +221,17 @@ class FixedOrder:
             raise ValueError(f"order={given!r:.80}; expected names or indices of queries")
         object.__setattr__(self, "order", tuple(self.order))
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) the later in the order, the lower the score."""
-        first = [index for query in self.order for index in h.query_set.find(query, "order")]
-        place = list(dict.fromkeys([*first, *range(len(h.query_set))]))
+        first = [index for query in self.order for index in histories.query_set.find(query, "order")]
+        place = list(dict.fromkeys([*first, *range(len(histories.query_set))]))
         score = np.empty(len(place))
         score[place] = np.arange(len(place), 0, -1)
         return Estimate.exact(np.where(allowed, score, np.nan))
 
 
 @dataclass(frozen=True)
-class RandomOrder:
+class RandomOrder(Acquisition[Any]):
     """A baseline: queries at random; the draw depends on the seed and the history alone."""
 
     seed: int = 0
@@ -225,9 +241,9 @@ class RandomOrder:
     def __post_init__(self) -> None:
         whole_number(self.seed, "seed")
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) uniform scores."""
         score = np.full(allowed.shape, np.nan)
         for row in np.flatnonzero(allowed.any(axis=1)).tolist():
-            score[row] = np.random.default_rng([self.seed, *h.key(row)]).random(allowed.shape[1])
+            score[row] = np.random.default_rng([self.seed, *histories.key(row)]).random(allowed.shape[1])
         return Estimate.exact(np.where(allowed, score, np.nan))

@@ -6,16 +6,16 @@ calibrated, and has no answers to offer. Pooled, they are more accurate than eit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
-from infopursuit.strategies.generative.exact import class_entropy, log_normalised
+from infopursuit.pursuit.protocols import Acquisition, Belief, Budget, Capabilities, Estimate
+from infopursuit.strategies.generative.exact import LatentBelief, class_entropy, log_normalised
 from infopursuit.support.checks import number
 from infopursuit.support.types import FloatArray, IntArray
 
@@ -33,27 +33,28 @@ class PoolState:
     log_posterior: FloatArray
     error: FloatArray
 
-    @property
-    def _asks(self) -> Any:
-        return self.generative if hasattr(self.generative, "utilities") else self.other
+    asking: Any = None
+    """The state of the member whose network has utilities; None without one."""
 
     @property
-    def unit(self) -> Any:
+    def unit(self) -> Unit:
         """Of the utilities."""
-        return self._asks.unit
+        unit: Unit = self.asking.unit
+        return unit
 
     @property
     def utilities(self) -> FloatArray:
         """(H, Q) what the first network says about the queries; a gain in nats is the same share of the entropy of the
         class."""
-        found: FloatArray = self._asks.utilities
+        utilities: FloatArray = self.asking.utilities
         if self.unit != "nats":
-            return found
-        before, now = (class_entropy(log_p)[:, None] for log_p in (self._asks.log_posterior, self.log_posterior))
-        return np.minimum(found * (now / np.maximum(before, 1e-300)), now)
+            return utilities
+        before = class_entropy(self.asking.log_posterior)[:, None]
+        now = class_entropy(self.log_posterior)[:, None]
+        return np.minimum(utilities * (now / np.maximum(before, 1e-300)), now)
 
 
-class LogPool:
+class LogPool(Belief[PoolState]):
     """The log opinion pool of two beliefs: log p(y | history) = sum over members of weight log p_m(y | history),
     normalised.
 
@@ -65,45 +66,38 @@ class LogPool:
     """
 
     kind = "log_pool"
-    accepts_noise = False
-    calibrated = True
 
-    def __init__(self, generative: Any, other: Any, weights: tuple[float, float] = (0.5, 0.5)) -> None:
+    def __init__(self, generative: Belief[Any], other: Belief[Any], weights: tuple[float, float] = (0.5, 0.5)) -> None:
         if generative.n_classes != other.n_classes:
             raise ValueError(
                 f"other has {other.n_classes} classes and generative has {generative.n_classes}; they must be the same"
             )
-        self.generative, self.other = generative, other
+        self.generative = generative
+        self.other = other
+        self.n_classes = generative.n_classes
         one, two = weights
         self.weights = (number(one, "weights", above=0), number(two, "weights", least=0))
+
+        first, second = generative.capabilities, other.capabilities
+        self.capabilities = Capabilities(
+            numbers=first.numbers or second.numbers,
+            utilities=first.utilities or second.utilities,
+            calibrated=True,
+            contains_training_data=first.contains_training_data or second.contains_training_data,
+            # its classes may be reweighted in a copy
+            bytes_per_history=2 * first.bytes_per_history + second.bytes_per_history,
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.generative!r}, {self.other!r}, weights={self.weights})"
 
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return int(self.generative.n_classes)
-
-    @property
-    def unit(self) -> Any:
-        """Of the utilities of queries, where a member is a network that has them."""
-        return getattr(self.generative, "unit", None) or getattr(self.other, "unit", None)
-
-    @property
-    def uses_numbers(self) -> bool:
-        """Whether inputs that differ in numbers within a cell differ to a member."""
-        return any(getattr(each, "uses_numbers", False) for each in (self.generative, self.other))
-
-    @property
-    def row_bytes(self) -> int:
-        """The memory of one history: its classes may be reweighted in a copy."""
-        return 2 * int(self.generative.row_bytes) + int(getattr(self.other, "row_bytes", 2**14))
-
     def describe(self) -> str:
         """The belief in words."""
-        told = (each.describe() if hasattr(each, "describe") else repr(each) for each in (self.generative, self.other))
-        one, two = (f"{each} (weight {weight:.3g})" for each, weight in zip(told, self.weights, strict=True))
+        members = (self.generative, self.other)
+        one, two = (
+            f"{member.describe() if member.model is None else repr(member)} (weight {weight:.3g})"
+            for member, weight in zip(members, self.weights, strict=True)
+        )
         return f"a log opinion pool of {one} and {two}"
 
     def init(self) -> PoolState:
@@ -123,7 +117,8 @@ class LogPool:
             spread = np.where(found.error > 0, self.weights[0] * found.error / np.exp(found.value), 0.0)
             variance = p**2 * ((1 - 2 * p) * spread**2 + (p**2 * spread**2).sum(axis=1, keepdims=True))
         error = np.sqrt(np.maximum(np.nan_to_num(variance, posinf=0.0), 0.0))
-        return PoolState(generative, other, log_p, error)
+        asking = generative if self.generative.capabilities.utilities else other
+        return PoolState(generative, other, log_p, error, asking)
 
     def log_posterior(self, b: PoolState) -> Estimate:
         """(H, C) log p(y | history)."""
@@ -151,20 +146,23 @@ class OpinionPool(LogPool):
     kind = "opinion_pool"
 
     def __init__(
-        self, generative: Any, other: Any, weights: tuple[float, float] = (0.5, 0.5), *, reweight: bool | float = False
+        self,
+        generative: LatentBelief[Any],
+        other: Belief[Any],
+        weights: tuple[float, float] = (0.5, 0.5),
+        *,
+        reweight: bool | float = False,
     ) -> None:
-        if not hasattr(generative, "reweighed"):
+        if not isinstance(generative, LatentBelief):
             raise TypeError(
                 f"generative is {type(generative).__name__}, which does not predict answers; give a belief about a "
                 f"generative model, such as that of generative_pursuit(model, queries), or use LogPool"
             )
         super().__init__(generative, other, weights)
+        self.generative: LatentBelief[Any] = generative
+        self.model = generative.model
+        self.capabilities = replace(self.capabilities, evidence=True, answers=True, gains=True)
         self.reweight = reweight if isinstance(reweight, bool) else number(reweight, "reweight", least=0)
-
-    @property
-    def model(self) -> Any:
-        """The generative model."""
-        return self.generative.model
 
     def log_evidence(self, b: PoolState) -> FloatArray:
         """(H,) log p(answers so far) of the generative member."""
@@ -196,19 +194,21 @@ class OpinionPool(LogPool):
         return self.generative.reweighed(b.generative, shift, np.flatnonzero(rows).tolist())
 
 
-class PoolGains:
+class PoolGains(Acquisition[PoolState]):
     """The gains of the generative member, in the state that the pool predicts answers with."""
 
-    unit: ClassVar[str] = "nats"
+    unit: ClassVar[Literal["nats"]] = "nats"
 
-    def __init__(self, belief: OpinionPool, function: Any) -> None:
-        self.belief, self.function = belief, function
-        self.exact, self.tie = bool(getattr(function, "exact", False)), function.tie
+    def __init__(self, belief: OpinionPool, function: Acquisition[Any]) -> None:
+        self.belief = belief
+        self.function = function
+        self.is_exact = function.is_exact
+        self.tie = function.tie
 
-    def __call__(self, b: PoolState, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: PoolState, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) gains."""
-        found: Estimate = self.function(self.belief.predicting(b, np.asarray(allowed.any(axis=1))), h, allowed)
-        return found
+        predicting = self.belief.predicting(b, np.asarray(allowed.any(axis=1)))
+        return self.function.utilities(predicting, histories, allowed, budget)
 
 
 def pooled(log_posteriors: list[FloatArray], weights: Any) -> FloatArray:

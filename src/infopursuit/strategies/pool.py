@@ -12,6 +12,7 @@ from infopursuit.pursuit.loop import Pursuit
 from infopursuit.pursuit.stopping import Confidence, MaxQueries
 from infopursuit.strategies.amortized.distillation import CERTAIN, labels_of
 from infopursuit.strategies.amortized.querier import acquisition_for
+from infopursuit.strategies.generative.exact import LatentBelief
 from infopursuit.strategies.opinion_pool import LogPool, OpinionPool, fit_weights
 from infopursuit.support.checks import instance, one_of, whole_number
 from infopursuit.support.progress import Progress
@@ -68,10 +69,10 @@ def pool(
     labels = labels_of(y, pursuit.classes, len(X))
     acquisition: Any = pursuit.acquisition
     if one_of(chooses, "chooses", CHOOSES) == "other":
-        if getattr(other, "unit", None) is None:
+        if other.capabilities.utilities is None:
             raise ValueError(f"chooses='other', and other is {type(other).__name__}; give a NetworkBelief")
         acquisition = acquisition_for(other)
-    generative = hasattr(pursuit.belief, "reweighed")
+    generative = isinstance(pursuit.belief, LatentBelief)
     make: Any = partial(OpinionPool, reweight=reweight) if generative or reweight is True else LogPool
     at_first = replace(
         pursuit,

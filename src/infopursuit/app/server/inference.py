@@ -50,7 +50,7 @@ def read_history(model: ServedModel, items: Sequence[tuple[str, str | float | di
             remedy = f"GET /v1/models/{model.name} lists the names; if the model was replaced, drop this or start again"
             raise invalid(title, f"history[{k}].query", name, remedy)
         said, scale = None if choice is None else str(choice), queries.scale(index)
-        if isinstance(choice, dict) and not getattr(model.pursuit.belief, "accepts_noise", False):
+        if isinstance(choice, dict) and not model.pursuit.belief.capabilities.noise:
             remedy = "answer with one of the choices, or null for unknown"
             raise invalid(f"the model {model.name} takes no soft answers", f"history[{k}].answer", said, remedy)
         try:
@@ -384,7 +384,8 @@ def _why(model: ServedModel, state: State[Any], query: int, gain: float, gains: 
 
 def _look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int, words: Messages) -> list[dict[str, Any]] | None:
     """The probability of each answer and the posterior after it; None where that is expensive."""
-    choices, predicts = pursuit.queries.choices(query), hasattr(pursuit.belief, "answer_distribution")
+    choices = pursuit.queries.choices(query)
+    predicts = pursuit.belief.capabilities.answers
     if len(choices) > MAX_LOOK_AHEAD or not (pursuit.exact_gains or predicts):
         return None
     outcomes = {outcome.said: outcome for outcome in look_ahead(pursuit, state, query)}

@@ -48,7 +48,8 @@ class ServedModel:
     @cached_property
     def states(self) -> LRUCache[tuple[History, History], State[Any]]:
         """Of recent histories: the next request of a conversation has one answer more."""
-        return LRUCache(max(1, STATE_BYTES // (getattr(self.pursuit.belief, "row_bytes", 16_384) + 8192)))
+        bytes_per_state = self.pursuit.belief.capabilities.bytes_per_history + 8192
+        return LRUCache(max(1, STATE_BYTES // bytes_per_state))
 
     @cached_property
     def index_of(self) -> dict[str, int]:

@@ -17,7 +17,7 @@ from infopursuit.models.networks.deep_sets import DeepSets
 from infopursuit.models.networks.masked import Encoding
 from infopursuit.models.sample import Sample
 from infopursuit.pursuit.histories import Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Belief, Capabilities, Estimate
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.strategies.amortized.querier import UNITS
 from infopursuit.strategies.generative.exact import class_entropy
@@ -231,7 +231,7 @@ class NetworkState:
     unit: str
 
 
-class NetworkBelief:
+class NetworkBelief(Belief[NetworkState]):
     """p(y | history) and the utility of every query by one pass of a network.
 
     Parameters
@@ -245,7 +245,6 @@ class NetworkBelief:
     """
 
     kind = "network"
-    calibrated = True
 
     def __init__(
         self,
@@ -256,22 +255,21 @@ class NetworkBelief:
         temperature: float = 1.0,
         student_of: str = "",
     ) -> None:
-        self.network, self.inputs, self.unit = network.eval(), inputs, one_of(unit, "unit", UNITS)
-        self.n_classes, self.student_of = int(n_classes), str(student_of)
+        self.network = network.eval()
+        self.inputs = inputs
+        self.unit = one_of(unit, "unit", UNITS)
+        self.student_of = str(student_of)
         self.temperature = number(temperature, "temperature", above=0)
+        self.n_classes = int(n_classes)
+        self.capabilities = Capabilities(
+            numbers=isinstance(inputs, AnswerInputs),
+            utilities=self.unit,
+            calibrated=True,
+            bytes_per_history=16 * (inputs.n_features + len(inputs.units) + self.n_classes),
+        )
 
     def __repr__(self) -> str:
         return f"<NetworkBelief: {type(self.network).__name__}, {self.n_classes} classes, utilities in {self.unit}>"
-
-    @property
-    def uses_numbers(self) -> bool:
-        """Whether inputs that differ in numbers within a cell differ to it."""
-        return isinstance(self.inputs, AnswerInputs)
-
-    @property
-    def row_bytes(self) -> int:
-        """The memory of one history."""
-        return 16 * (self.inputs.n_features + len(self.inputs.units) + self.n_classes)
 
     def describe(self) -> str:
         """The belief in words."""

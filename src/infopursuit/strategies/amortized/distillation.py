@@ -25,6 +25,7 @@ from infopursuit.models.networks.deep_sets import AnswerSets, DeepSets
 from infopursuit.models.networks.imitation import Demonstrations, Followed, Imitation
 from infopursuit.models.sample import Sample
 from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.protocols import Belief
 from infopursuit.pursuit.stopping import AnyOf, Confidence, MaxQueries
 from infopursuit.strategies.amortized.amortized import default_training, default_trunk, fit_temperature
 from infopursuit.strategies.amortized.belief import AnswerSetInputs, NetworkBelief, VariableInputs, inputs_for
@@ -152,13 +153,13 @@ def distill(
     return student, agreement(pursuit, student, observed.take(held_out[:1000]), progress=progress)
 
 
-def class_probabilities(belief: NetworkBelief | LogPool, inputs: Any) -> Callable[[Tensor], Tensor]:
+def class_probabilities(belief: Belief[Any], inputs: Any) -> Callable[[Tensor], Tensor]:
     """(H, F) features of histories -> (H, C) p(y | history) of a network, or a pool of networks, with such inputs."""
     if isinstance(belief, LogPool):
         one, two = (class_probabilities(each, inputs) for each in (belief.generative, belief.other))
         a, b = belief.weights
         return lambda features: torch.softmax(a * one(features).log() + b * two(features).log(), dim=1)
-    if getattr(belief, "inputs", None) != inputs:
+    if not isinstance(belief, NetworkBelief) or belief.inputs != inputs:
         raise ValueError(f"tutor is {belief!r}; give a network on histories of the same queries, or a LogPool of them")
 
     def found(features: Tensor) -> Tensor:

@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.noise import NoiseChannel
+from infopursuit.pursuit.protocols import Acquisition, Belief, Budget, Estimate
 from infopursuit.pursuit.ranking import ROUGH_TIE
+from infopursuit.queries.queryset import QuerySet
 from infopursuit.support.types import FloatArray
 
 UNITS = ("score", "nats")
@@ -17,24 +19,31 @@ UNITS = ("score", "nats")
 
 
 @dataclass(frozen=True)
-class NetworkQuerier:
+class NetworkQuerier(Acquisition[Any]):
     """The scores of a querier network: variational information pursuit, or the choices of a teacher."""
 
     unit: ClassVar[Literal["nats", "score"]] = "score"
     kind: ClassVar[str] = "network_querier"
-    exact: ClassVar[bool] = False
-    tie: ClassVar[float] = ROUGH_TIE
+    is_exact = False
+    tie = ROUGH_TIE
 
-    def bind(self, belief: Any, queries: Any, costs: FloatArray | None, noise: Any) -> Any:
-        """The function to call for one belief."""
-        if getattr(belief, "unit", None) != self.unit:
+    def bind(
+        self,
+        belief: Belief[Any],
+        queries: QuerySet,
+        costs: FloatArray | None,
+        noise: NoiseChannel | None,
+    ) -> NetworkQuerier:
+        """Return itself for a belief whose states have utilities in the same unit."""
+        unit = belief.capabilities.utilities
+        if unit != self.unit:
             raise TypeError(
-                f"belief is {type(belief).__name__} with unit {getattr(belief, 'unit', None)!r}; "
+                f"belief is {type(belief).__name__} with unit {unit!r}; "
                 f"{type(self).__name__} needs a NetworkBelief, or a pool with one, with unit {self.unit!r}"
             )
         return self
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: Any, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) the utilities that the network gave."""
         return Estimate.exact(np.where(allowed, b.utilities, np.nan))
 
@@ -47,6 +56,6 @@ class NetworkGain(NetworkQuerier):
     kind: ClassVar[str] = "network_gain"
 
 
-def acquisition_for(belief: Any) -> NetworkQuerier:
+def acquisition_for(belief: Belief[Any]) -> NetworkQuerier:
     """The acquisition function that reads the utilities of a network."""
-    return NetworkGain() if belief.unit == "nats" else NetworkQuerier()
+    return NetworkGain() if belief.capabilities.utilities == "nats" else NetworkQuerier()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from infopursuit.models.finite import FiniteModel, class_log_sums, log_sum_exp, segments
 from infopursuit.pursuit.histories import Histories
 from infopursuit.pursuit.information import MutualInformation
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import B, Belief, Capabilities, Estimate
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.strategies.generative import answer_tables as tables
 from infopursuit.strategies.generative.gains import FiniteGains
@@ -61,20 +62,15 @@ def weight_ess(log_weights: FloatArray) -> FloatArray:
         return np.asarray(np.nan_to_num(weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1), nan=0.0))
 
 
-class LatentBelief:
-    """What beliefs about latent states share: subclasses have ``model``, ``queries``, ``log_joint`` (H, C) log p(y,
-    history), and ``latent_states``."""
+class LatentBelief(Belief[B]):
+    """What beliefs about latent states share."""
 
-    model: Any
     queries: QuerySet
+    seed: int = 0
+    """Of the latent states, where they are drawn."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r})"
-
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return int(self.model.n_classes)
 
     def log_joint(self, b: Any) -> FloatArray:
         """(H, C) log p(y, history)."""
@@ -92,8 +88,20 @@ class LatentBelief:
         """(H, answers) p(answer | history) of one query, on the latent states that have weight."""
         return tables.answer_distribution(self, b, query)
 
+    def describe(self) -> str:
+        """How the posterior is computed."""
+        return "exact"
 
-class Exact(LatentBelief):
+    @abstractmethod
+    def latent_states(self, b: B, h: int) -> tuple[FiniteModel, FloatArray, FloatArray]:
+        """The states that history h gives weight to, their log-weights (S,), and its evidence (L,)."""
+
+    @abstractmethod
+    def reweighed(self, b: B, shift: FloatArray, rows: list[int]) -> B:
+        """The same state with the log weights of each class (H, C) shifted; ``rows``: the histories that matter."""
+
+
+class Exact(LatentBelief[StateWeights]):
     """p(z, y | history) by the paper's recursion (eq. 17) over all latent states: nothing is approximated.
 
     Parameters
@@ -110,15 +118,20 @@ class Exact(LatentBelief):
     """
 
     kind = "exact"
-    accepts_noise = True
 
     def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
-        self.model, self.queries = model, queries
-
-    @property
-    def row_bytes(self) -> int:
-        """The memory of one history: a weight for each state, that of its parent, and one to work on."""
-        return int(24 * self.model.n_states + 16 * self.model.variables.n_slots)
+        self.model = model
+        self.queries = queries
+        self.n_classes = model.n_classes
+        # of one history: a weight for each state, that of its parent, and one to work on
+        self.capabilities = Capabilities(
+            noise=True,
+            evidence=True,
+            answers=True,
+            gains=True,
+            contains_training_data=model.contains_training_data,
+            bytes_per_history=24 * model.n_states + 16 * model.variables.n_slots,
+        )
 
     def init(self) -> StateWeights:
         """The prior."""

@@ -15,7 +15,7 @@ import numpy as np
 from infopursuit.models.finite import FiniteModel, segments, softmax
 from infopursuit.pursuit.histories import BoolArray, Histories, uniform_of
 from infopursuit.pursuit.information import MutualInformation
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Budget, Estimate
 from infopursuit.pursuit.ranking import ROUGH_TIE, Ranking, largest, resample
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.strategies.generative import answer_tables as tables
@@ -42,7 +42,7 @@ TRIES = 3
 """A choice is within a time limit if one of this many is: other programs may have held up the others."""
 
 
-class FiniteGains:
+class FiniteGains(Acquisition[Any]):
     """Mutual information on the states of a finite model.
 
     sampled: the model's states are themselves draws, so that a gain has a standard error even on all of them.
@@ -68,7 +68,7 @@ class FiniteGains:
         self._wide, self._narrow = np.flatnonzero(n_variables > 1), np.flatnonzero(n_variables == 1)
         self.operations = float(model.n_states) * (model.variables.n_slots + int(queries.n_answers[self._wide].sum()))
         self.on_all_states = self.operations <= AFFORDABLE if settings.exact is None else bool(settings.exact)
-        self.exact = self.on_all_states and not sampled
+        self.is_exact = self.on_all_states and not sampled
         self._table: FloatArray | None = None
 
     @cached_property
@@ -80,9 +80,12 @@ class FiniteGains:
         which[self._wide] = [found.index(key) for key in keys]
         return found, which
 
-    def __call__(self, b: StateWeights, h: Histories, allowed: BoolArray, model: FiniteModel | None = None) -> Estimate:
-        """(H, Q) gains. ``model``: where the weights are not on the own model, but on particles of one history."""
-        model = model or self.model
+    def utilities(self, b: StateWeights, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
+        """(H, Q) gains."""
+        return self.on_states(b, histories, allowed, self.model)
+
+    def on_states(self, b: StateWeights, h: Histories, allowed: BoolArray, model: FiniteModel) -> Estimate:
+        """(H, Q) gains where the weights are on the states of ``model``, such as the particles of one history."""
         rows = np.flatnonzero(allowed.any(axis=1))
         gains, errors = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)
         tie = np.zeros(len(allowed), dtype=bool)

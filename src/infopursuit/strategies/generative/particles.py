@@ -21,7 +21,7 @@ from infopursuit.models.finite import FiniteModel, segments, softmax
 from infopursuit.models.networks.autoencoder import VAE
 from infopursuit.pursuit.histories import BoolArray, Histories
 from infopursuit.pursuit.information import MutualInformation
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Budget, Capabilities, Estimate
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.strategies.generative.exact import Exact, LatentBelief, StateWeights, log_normalised
 from infopursuit.strategies.generative.gains import FiniteGains
@@ -175,14 +175,18 @@ class ParticleState:
         )
 
 
-class ParticleBelief(LatentBelief):
+class ParticleBelief(LatentBelief[Any]):
     """p(z, y | history) by weighted particles; subclasses say when and how to draw new ones."""
 
     kind: ClassVar[str]
     purpose: ClassVar[bytes]  # of a generator
 
     def __init__(self, model: VAE, queries: QuerySet, settings: Any, seed: int = 0, *, noisy: bool = False) -> None:
-        self.model, self.queries, self.settings, self.seed = model, queries, settings, int(seed)
+        self.model = model
+        self.queries = queries
+        self.settings = settings
+        self.seed = int(seed)
+        self.n_classes = model.n_classes
         self.n_draws, self.n_chains, self.n_own = settings.sizes
         latents, offsets, log_prior = stratified_prior(model, self.n_draws, self.generator(b"prior"))
         large = model.features.binary and len(latents) > MANY
@@ -190,6 +194,19 @@ class ParticleBelief(LatentBelief):
         self.pruned = not noisy and PrunedBelief.serves(self.particles, queries)
         self.shared: Any = (PrunedBelief if self.pruned else Exact)(self.particles, queries)
         self._warned: set[str] = set()
+
+        # of one history: weights of the shared particles, and particles of its own
+        numbers_of_particle = 2 * self.particles.by_state.shape[1] + model.latent_dim
+        bytes_of_particle = numbers_of_particle * self.particles.by_state.itemsize + 24
+        bytes_of_weights = self.shared.capabilities.bytes_per_history
+        self.capabilities = Capabilities(
+            noise=not self.pruned,
+            evidence=True,
+            answers=True,
+            gains=True,
+            contains_training_data=model.contains_training_data,
+            bytes_per_history=int(bytes_of_weights + self.n_classes * self.n_own * bytes_of_particle),
+        )
 
     # ---- what the samplers differ in ---------------------------------------------------------------------------------
 
@@ -206,20 +223,16 @@ class ParticleBelief(LatentBelief):
 
     # ---- the belief --------------------------------------------------------------------------------------------------
 
-    @property
-    def accepts_noise(self) -> bool:
-        """Whether answers may be noisy: not where weights are pruned."""
-        return not self.pruned
+    def describe(self) -> str:
+        """How the posterior is computed."""
+        return f"sampled, with standard errors (`{self.settings}`)"
 
-    def for_noise(self, noise: NoiseChannel) -> ParticleBelief:
+    def for_noise(self, channel: NoiseChannel) -> ParticleBelief:
         """The same sampler, with weights of all particles."""
-        return self if self.accepts_noise else self.settings.build(self.model, self.queries, self.seed, noisy=True)
-
-    @property
-    def row_bytes(self) -> int:
-        """The memory of one history: weights of the shared particles, and particles of its own."""
-        each = 2 * self.particles.by_state.shape[1] + self.model.latent_dim
-        return int(self.shared.row_bytes + self.n_classes * self.n_own * (each * self.particles.by_state.itemsize + 24))
+        if not self.pruned:
+            return self
+        noisy: ParticleBelief = self.settings.build(self.model, self.queries, self.seed, noisy=True)
+        return noisy
 
     def init(self) -> ParticleState:
         """The prior."""
@@ -364,11 +377,11 @@ class ParticleBelief(LatentBelief):
             logger.warning("%s: %s (said once)", self.kind, " ".join(new))
 
 
-class ParticleGains:
+class ParticleGains(Acquisition[Any]):
     """Mutual information on particles: histories that share them are worked on together, others one by one."""
 
     unit: ClassVar[Literal["nats"]] = "nats"
-    exact = False
+    is_exact = False
 
     def __init__(
         self, belief: ParticleBelief, settings: MutualInformation, costs: FloatArray | None, noise: NoiseChannel | None
@@ -380,19 +393,19 @@ class ParticleGains:
         if belief.pruned and not self.on_all_states and belief.queries.width <= WIDEST:
             self._shared = belief.shared.gains(replace(settings, exact=False), costs, noise)
 
-    def __call__(self, b: ParticleState, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: ParticleState, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) gains."""
         rows = np.flatnonzero(allowed.any(axis=1)).tolist()
         own = self.belief.renewed(b, rows)
         alone = [row for row in rows if own[row] is not None]
         together = allowed.copy()
         together[alone] = False
-        found = self._shared(b.shared, h, together)
+        found = self._shared.utilities(b.shared, histories, together, budget)
         tie = np.zeros(len(allowed), dtype=bool) if found.tie is None else found.tie.copy()
         for row in alone:
             mine, here = own[row], slice(row, row + 1)
             assert mine is not None
-            one = self._own(mine.weights, h.take(here), allowed[here], mine.particles)
+            one = self._own.on_states(mine.weights, histories.take(here), allowed[here], mine.particles)
             found.value[here], found.error[here], tie[here] = one.value, one.error, one.tie
         return Estimate(found.value, found.error, tie)
 

@@ -16,6 +16,7 @@ from numpy.linalg import eigh, qr
 from infopursuit.models.finite import FiniteModel, log_sum_exp, segments
 from infopursuit.pursuit.histories import Histories
 from infopursuit.pursuit.information import MutualInformation
+from infopursuit.pursuit.protocols import Capabilities
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.strategies.generative.exact import Exact, LatentBelief
 from infopursuit.strategies.generative.gains import FiniteGains
@@ -56,6 +57,9 @@ class Pruned:
     """Pruned enumeration, for finite models of yes/no variables; there is nothing to set."""
 
     kind: ClassVar[str] = "pruned"
+
+    def check(self, model: FiniteModel) -> None:
+        """Nothing to refuse: there is nothing to set."""
 
     def build(self, model: FiniteModel, queries: QuerySet, seed: int = 0, *, noisy: bool = False) -> Any:
         """The belief; with noisy answers it is `Exact`."""
@@ -226,7 +230,7 @@ class PrunedState:
         return np.where(excluded, -np.inf, 0.0).reshape(len(self), -1)
 
 
-class PrunedBelief(LatentBelief):
+class PrunedBelief(LatentBelief[PrunedState]):
     """p(z, y | history) with float32 weights in blocks of states; blocks with next to no weight are pruned.
 
     states: yes/no variables only. runs: (R + 1,) where runs of states begin that no block crosses, by default those of
@@ -234,17 +238,26 @@ class PrunedBelief(LatentBelief):
     """
 
     kind = "pruned"
-    accepts_noise = False
-
     settings = Pruned()
 
     def __init__(
         self, states: States, queries: QuerySet, model: FiniteModel | None = None, runs: IntArray | None = None
     ) -> None:
-        self.states, self.queries, self.model = states, queries, states if model is None else model
+        self.states = states
+        self.queries = queries
+        self.model = states if model is None else model
+        self.n_classes = states.n_classes
         starts = [np.arange(a, b, BLOCK) for a, b in segments(states.offsets if runs is None else runs)]
         self.bounds = np.append(np.concatenate(starts), states.n_states)
         self.block_class = np.searchsorted(states.offsets, self.bounds[:-1], side="right") - 1
+        # of one history: a float32 for each state, and that of its parent
+        self.capabilities = Capabilities(
+            evidence=True,
+            answers=True,
+            gains=True,
+            contains_training_data=self.model.contains_training_data,
+            bytes_per_history=8 * states.n_states + 48 * len(self.block_class),
+        )
 
     @classmethod
     def of(cls, model: FiniteModel, queries: QuerySet, runs: IntArray | None = None) -> Self:
@@ -273,14 +286,13 @@ class PrunedBelief(LatentBelief):
         fits = states.binary and states.dtype == np.float32
         return bool(fits and queries.parts.plain and states.n_states > MANY)
 
-    def for_noise(self, noise: NoiseChannel) -> Exact:
+    def describe(self) -> str:
+        """How the posterior is computed."""
+        return f"pruned enumeration (`{self.settings}`)"
+
+    def for_noise(self, channel: NoiseChannel) -> Exact:
         """Noisy answers need weights of all states: the exact belief."""
         return Exact(self.model, self.queries)
-
-    @property
-    def row_bytes(self) -> int:
-        """The memory of one history: a float32 for each state, and that of its parent."""
-        return 8 * self.states.n_states + 48 * len(self.block_class)
 
     def init(self) -> PrunedState:
         """The prior."""

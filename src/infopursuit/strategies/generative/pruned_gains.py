@@ -13,7 +13,7 @@ import numpy as np
 
 from infopursuit.pursuit.histories import BoolArray, Histories, uniform_of
 from infopursuit.pursuit.information import MutualInformation
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Acquisition, Budget, Estimate
 from infopursuit.pursuit.ranking import FREE, ROUGH_TIE, Ranking
 from infopursuit.strategies.generative.kernels import compiled
 from infopursuit.support.progress import Progress
@@ -35,14 +35,14 @@ AT_A_TIME = 16
 """Histories that one thread works on at a time."""
 
 
-class PrunedGains:
+class PrunedGains(Acquisition[Any]):
     """The steps of `FiniteGains` on some states and some queries, in compiled loops.
 
     Standard errors are those of draws; for a finite model, whose states are given, they are larger than need be.
     """
 
     unit: ClassVar[Literal["nats"]] = "nats"
-    exact = False
+    is_exact = False
     tie = ROUGH_TIE
 
     def __init__(self, belief: PrunedBelief, settings: MutualInformation, costs: FloatArray | None = None) -> None:
@@ -58,10 +58,10 @@ class PrunedGains:
             new = empty.extend(one, one, np.full((1, self.queries.width), UNKNOWN))
             b = self.belief.update(self.belief.init(), one, new)
             shown.advance()
-            self(b, new, np.ones((1, len(self.queries)), dtype=bool))
+            self.utilities(b, new, np.ones((1, len(self.queries)), dtype=bool), Budget.unlimited(1))
             shown.advance()
 
-    def __call__(self, b: PrunedState, h: Histories, allowed: BoolArray) -> Estimate:
+    def utilities(self, b: PrunedState, histories: Histories, allowed: BoolArray, budget: Budget) -> Estimate:
         """(H, Q) gains; NaN for queries that are not allowed, or that screening left out."""
         rows = np.flatnonzero(allowed.any(axis=1))
         gains, errors = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)
@@ -72,7 +72,7 @@ class PrunedGains:
         n, settings = len(rows), self.settings
         best, error, within = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, dtype=bool)
         mine = np.empty((n, len(self.queries)))
-        uniforms = np.array([uniform_of(settings.seed, h.key(row)) for row in rows.tolist()])
+        uniforms = np.array([uniform_of(settings.seed, histories.key(row)) for row in rows.tolist()])
         step = max(1, min(AT_A_TIME, -(-n // 2)))
 
         def work(i: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from infopursuit.models.networks.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Estimate
+from infopursuit.pursuit.protocols import Belief, Capabilities, Estimate
 from infopursuit.pursuit.ranking import ROUGH_TIE
 from infopursuit.queries.columns import YesNoField
 from infopursuit.queries.queryset import QuerySet
@@ -21,24 +21,66 @@ MAX_ANSWERS = 64
 """A query with more joint answers is refused: each of them is looked at before the query is asked."""
 NEGLIGIBLE = 4e-3
 """Answers below this probability are not looked at."""
+WORK = 2**21
+"""Entries of the answer vectors that one call of a predictor gets."""
 FLOOR = 1e-9
 """Of a predicted probability: no answer makes a class impossible."""
 
 
 class Predictor(Protocol):
     """p(y | answers). An *answer vector* has for each query its number, or the index of its answer; NaN where it is
-    not known.
-
-    It may further have ``predict_after(answers, rows, places, table, n)``, a faster way to `predict` after one more
-    answer, and ``n_members``, of which ``n`` then are used.
-    """
+    not known."""
 
     @property
     def n_classes(self) -> int:
         """C."""
 
+    @property
+    def n_members(self) -> int:
+        """How many networks or trees vote; 1 for a single one."""
+
     def predict(self, answers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(H, Q) answer vectors -> (H, C) probabilities and their standard errors."""
+
+    def predict_after(
+        self, answers: FloatArray, rows: IntArray, places: IntArray, table: FloatArray, n_members: int
+    ) -> FloatArray:
+        """(N, C) probabilities after one more answer each, by the first members.
+
+        Parameters
+        ----------
+        answers : (H, Q) array of float
+            Answer vectors.
+        rows, places : (N,) arrays of int
+            The answer vectors that get one more answer, and which row of the table has it.
+        table : (L, Q) array of float
+            For each answer of each query an answer vector that has it alone.
+        n_members : int
+            How many members to use.
+        """
+
+
+class SinglePredictor:
+    """A predictor of one member that predicts after one more answer by `predict`."""
+
+    n_members = 1
+
+    def predict(self, answers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(H, Q) answer vectors -> (H, C) probabilities and their standard errors."""
+        raise NotImplementedError
+
+    def predict_after(
+        self, answers: FloatArray, rows: IntArray, places: IntArray, table: FloatArray, n_members: int
+    ) -> FloatArray:
+        """(N, C) probabilities after one more answer each, see `Predictor`."""
+        at_a_time = max(1, WORK // answers.shape[1])
+        probabilities = []
+        for start in range(0, len(rows), at_a_time):
+            part = slice(start, start + at_a_time)
+            new = table[places[part]]
+            after = np.where(np.isnan(new), answers[rows[part]], new)
+            probabilities.append(self.predict(after)[0])
+        return np.concatenate(probabilities)
 
 
 class AnswerModel(Protocol):
@@ -51,7 +93,7 @@ class AnswerModel(Protocol):
         """(H, Q) answer vectors -> (H, outputs)."""
 
 
-class PredictorBelief:
+class PredictorBelief(Belief[FloatArray]):
     """p(y | history) by a predictor; the state of H histories are their answer vectors (H, Q).
 
     Parameters
@@ -63,24 +105,29 @@ class PredictorBelief:
         one member, and those of the ``n_screened`` best queries with all.
     """
 
-    uses_numbers = True
-
     def __init__(self, predictor: Any, answers: Any, queries: QuerySet, n_screened: int = 12) -> None:
-        self.predictor, self.answers, self.queries, self.n_screened = predictor, answers, queries, n_screened
+        self.predictor = predictor
+        self.answers = answers
+        self.queries = queries
+        self.n_screened = n_screened
+        self.n_classes = int(predictor.n_classes)
         check_queries(queries)
+
+        numbers_of_answer = 3 + 3 * self.n_classes
+        n_answers = int(queries.n_answers.sum())
+        self.capabilities = Capabilities(
+            numbers=True,
+            answers=answers is not None,
+            look_ahead=answers is not None,
+            bytes_per_history=64 * len(queries) + 8 * numbers_of_answer * n_answers,
+        )
 
     def __repr__(self) -> str:
         return f"PredictorBelief({self.predictor!r:.70}, answers by {type(self.answers).__name__})"
 
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return int(self.predictor.n_classes)
-
-    @property
-    def row_bytes(self) -> int:
-        """The memory of one history."""
-        return 64 * len(self.queries) + (24 + 24 * self.n_classes) * len(self._table)
+    def describe(self) -> str:
+        """The belief in words."""
+        return f"that of a `{type(self).__name__}` with {self.predictor.n_members} `{type(self.predictor).__name__}`"
 
     def init(self) -> FloatArray:
         """Nothing is known."""
@@ -145,7 +192,7 @@ class PredictorBelief:
         """(H, Q) the expected information gain of each allowed query, in nats: the entropy of the mean posterior after
         its answer, less the mean entropy, times the probability that there is an answer. It is never negative."""
         mass = np.asarray(self.answers.predict(b)[:, self._answer_output], dtype=np.float64)  # (H, L)
-        members = getattr(self.predictor, "n_members", 1)
+        members = self.predictor.n_members
         screened = members > 1 and int(allowed.sum(axis=1).max(initial=0)) > self.n_screened
         gains = self._gains(b, allowed, mass, 1 if screened else members)
         if screened:
@@ -171,7 +218,8 @@ class PredictorBelief:
         gains = np.where(allowed, 0.0, np.nan)
         if not len(rows):
             return gains
-        then = np.asarray(self._predict_after(b, rows, places, n_members), dtype=np.float64)  # (N, C)
+        # then: (N, C)
+        then = np.asarray(self.predictor.predict_after(b, rows, places, self._table, n_members), dtype=np.float64)
         weight, query = mass[rows, places], self._answer_query[places]
         group = rows * len(self.queries) + query
         starts = np.flatnonzero(np.diff(group, prepend=-1))
@@ -180,18 +228,6 @@ class PredictorBelief:
         gain = answered * _entropy(mean) - np.add.reduceat(weight * _entropy(then), starts)
         gains[rows[starts], query[starts]] = np.maximum(gain, 0.0)
         return gains
-
-    def _predict_after(self, b: FloatArray, rows: IntArray, places: IntArray, n_members: int) -> Any:
-        if hasattr(self.predictor, "predict_after"):
-            return self.predictor.predict_after(b, rows, places, self._table, n_members)
-        found = []
-        at_a_time = max(1, 2**21 // len(self.queries))
-        for start in range(0, len(rows), at_a_time):
-            some = slice(start, start + at_a_time)
-            answers, query = b[rows[some]], self._answer_query[places[some]]
-            answers[np.arange(len(answers)), query] = self._table[places[some], query]
-            found.append(self.predictor.predict(answers)[0])
-        return np.concatenate(found)
 
     # ---- files -------------------------------------------------------------------------------------------------------
 
@@ -292,7 +328,7 @@ def _entropy(p: FloatArray) -> FloatArray:
 # ---- predictors from elsewhere --------------------------------------------------------------------------------------
 
 
-class OwnPredictor:
+class OwnPredictor(SinglePredictor):
     """A fitted object with ``predict_proba`` that accepts NaN, which stands for what was not asked.
 
     Where it has ``feature_names_in_`` it gets a pandas frame with these columns: numbers, and the labels of categories
