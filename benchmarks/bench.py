@@ -13,7 +13,6 @@ from benchmarks.pages import update_page
 from benchmarks.program import add_out, positive, run_program, say
 from benchmarks.serving.hostile import bench_hostile
 from benchmarks.serving.load import bench_serve
-from benchmarks.serving.soak import soak
 from benchmarks.speed import bench
 
 MISSED = 1
@@ -44,11 +43,6 @@ def _animals(args: Options, say: Say) -> bool:
 def _serve(args: Options, say: Say) -> bool:
     bench_serve(args.model, people=args.people or 200, seconds=args.seconds or 60, folder=args.out, say=say)
     return True
-
-
-def _soak(args: Options, say: Say) -> bool:
-    people, seconds = args.people or 100, args.seconds or 600
-    return bool(soak(people=people, seconds=seconds, workers=args.workers, folder=args.out, say=say)["passed"])
 
 
 def _requests(args: Options, say: Say) -> bool:
@@ -87,19 +81,6 @@ def _jobs(args: Options, say: Say) -> bool:
     return bool(bench_jobs(args.number or 50_000, folder=args.out, say=say)["passed"])
 
 
-def _start(args: Options, say: Say) -> bool:
-    from benchmarks.serving.start import bench_start
-
-    return bench_start(args.number or 5, folder=args.out, say=say)
-
-
-def _workers(args: Options, say: Say) -> bool:
-    from benchmarks.serving.workers import bench_workers
-
-    people, seconds, rounds = args.people or 16, args.seconds or 20, args.number or 8
-    return bench_workers(people=people, seconds=seconds, rounds=rounds, folder=args.out, say=say)
-
-
 def _job_threads(args: Options, say: Say) -> bool:
     from benchmarks.jobs import bench_threads
 
@@ -110,11 +91,8 @@ MEASUREMENTS = {
     "speed": Measurement("how fast queries are chosen, and how often short cuts miss the best one", _speed),
     "animals": Measurement("how often the animals that come along are found", _animals),
     "serve": Measurement("a server that --people answer for --seconds", _serve),
-    "soak": Measurement("the same for long: errors, times, memory (100 people, 600 seconds)", _soak),
     "hostile-models": Measurement("altered model folders, which are refused or load rightly (1,000)", _folders),
     "hostile-requests": Measurement("requests that no client should send (10,000)", _requests),
-    "start": Measurement("first byte and first answer of `serve`, and how long `ask` and `explain` take (5)", _start),
-    "workers": Measurement("one and two processes of a server in turn: requests a second, memory (8 rounds)", _workers),
     "kills": Measurement("what is left of work that was killed (20 kills of each task)", _kills),
     "driver-kills": Measurement("jobs whose driver is killed, in one process and on Ray (20 kills of each)", _drivers),
     "node-kills": Measurement("jobs on two nodes of Ray, one of which is killed (5 kills)", _nodes),
@@ -143,9 +121,8 @@ def build_parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, metavar="N", help="of what is hostile or killed (0)")
     add("--histories", type=positive, default=120, metavar="N", help="speed: histories to compare on (120)")
     add("--model", default="animals", metavar="MODEL", help="serve: what, as `serve` takes it (animals)")
-    add("--people", type=positive, metavar="N", help="serve, soak: who answer a server at once (200; soak: 100)")
-    add("--seconds", type=positive, metavar="N", help="serve, soak: for how long they do (60; soak: 600)")
-    add("--workers", type=positive, default=1, metavar="N", help="soak: processes of the server (1)")
+    add("--people", type=positive, metavar="N", help="serve: who answer a server at once (200)")
+    add("--seconds", type=positive, metavar="N", help="serve: for how long they do (60)")
     add("--page", type=Path, metavar="FILE", help="a page whose tables are written anew")
     return parser
 

@@ -416,31 +416,3 @@ def test_screening_goes_by_promise_for_the_cost():
         assert worst in told
         assert len(told) == 2
         assert plain[told].max() > 0.8 * plain[best]
-
-
-# ---- a limit of time ------------------------------------------------------------------------------------------------
-
-
-def test_a_limit_of_time_becomes_a_limit_of_work(recwarn):
-    model, queries = finite(6000), ip.queries.patches((4, 4), size=3)
-    free = ip.generative_pursuit(model, queries)
-    assert free.exact_gains
-    roomy = ip.generative_pursuit(model, queries, time_limit=100.0)
-    assert roomy.acquisition == free.acquisition
-    assert not recwarn
-    with pytest.warns(UserWarning, match=r"n_states=64, n_screened=4.* time_limit=1e-09"):
-        hasty = ip.generative_pursuit(model, queries, time_limit=1e-9)
-    work = hasty.acquisition
-    assert (work.exact, work.n_states, work.n_screened) == (False, 64, 4)
-    # what was found out is kept, so that the strategy is a function of the history again
-    again = ip.generative_pursuit(model, queries, exact_gains=False, n_states=work.n_states, n_screened=work.n_screened)
-    values = np.random.default_rng(1).integers(2, size=(5, 16))
-    np.testing.assert_array_equal(again.run_values(values).queries, hasty.run_values(values).queries)
-
-
-@pytest.mark.parametrize("limit", [0, -1.0, float("nan")])
-def test_no_time_is_refused(world, limit):
-    with pytest.raises(ValueError, match="time_limit"):
-        ip.generative_pursuit(world.model, world.queries, time_limit=limit)
-    with pytest.raises(ValueError, match=r"exact_gains.*time_limit"):
-        ip.generative_pursuit(world.model, world.queries, exact_gains=True, time_limit=1.0)

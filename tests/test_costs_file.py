@@ -173,17 +173,8 @@ def test_a_table_of_facts_on_terms(tmp_path):
     assert together.session([("look", {"fur": "yes", "flies": "no"})]).prediction == "cat"
 
 
-def test_a_limit_of_time_is_saved_as_a_limit_of_work(tmp_path):
+def test_costs_and_constraints_of_another_type_are_refused():
     X = np.random.default_rng(0).integers(2, size=(60, 6))
-    clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abcdef")), "table", time_limit=50.0).fit(X, X[:, 0])
-    assert clone(clf).time_limit == 50.0
-    clf.save(tmp_path / "m")
-    again = ip.load(tmp_path / "m")
-    assert again.time_limit == 50.0
-    assert again.pursuit_.acquisition == clf.pursuit_.acquisition
-    assert again.session(class_prior=[0.2, 0.8]).pursuit.acquisition == clf.pursuit_.acquisition
-    with pytest.raises(ValueError, match="time_limit=-1"):
-        ip.InformationPursuitClassifier(time_limit=-1).fit(X, X[:, 0])
     for name in ("costs", "constraints"):
         with pytest.raises(ValueError, match=f"{name}="):
             ip.InformationPursuitClassifier(**{name: 3}).fit(X, X[:, 0])

@@ -182,8 +182,6 @@ def test_what_a_finite_model_is_needed_for_is_refused(clf):
     X, y = table(100)
     with pytest.raises(ValueError, match=r"class_prior.*strategy='table'"):
         clf.predict_proba(X, class_prior=[0.2, 0.3, 0.5])
-    with pytest.raises(ValueError, match=r"n_novelty_queries=2.*strategy='table'"):
-        fit(X, y, n_novelty_queries=2)
     with pytest.raises(ValueError, match=r"noise=.*strategy='table'"):
         fit(X, y, noise=ip.AnswerNoise(0.9))
     with pytest.raises(ValueError, match=r"novelty.*strategy='table'"):

@@ -195,15 +195,6 @@ def test_calibrated(fitted):
     assert clf.pursuit_.patience == 0
 
 
-@pytest.mark.usefixtures("quick_hybrid")
-def test_swept(tmp_path, capsys):
-    X, y = iris()
-    X.assign(kind=y).to_csv(tmp_path / "all.csv", index=False)
-    said = run(capsys, "sweep", tmp_path / "all.csv", "--label", "kind", "--out", tmp_path / "runs",
-               "--models", "hybrid", "--epsilons", "0.1", "--folds", "2")  # fmt: skip
-    assert "hybrid" in said
-
-
 def test_with_costs_and_constraints(fitted):
     _, X, y = fitted
     X_train, y_train = iris()

@@ -165,14 +165,6 @@ def test_saved_sessions_keep_what_was_known(clf, tmp_path):
     assert again.question == session.question
 
 
-def test_novelty_queries_follow_what_was_asked(clf):
-    pursuit = ip.generative_pursuit(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), n_novelty_queries=2)
-    trace = pursuit.run(X[:6], known=["glucose"])
-    np.testing.assert_array_equal(trace.novelty_from, 1)
-    np.testing.assert_array_equal(trace.length, 3)
-    np.testing.assert_array_equal(trace.n_novelty_queries, 2)
-
-
 @pytest.mark.parametrize("known", [{"glucose": 85}, "glucose"])
 def test_a_batch_knows_columns_and_no_values(clf, known):
     with pytest.raises(TypeError, match="known"):

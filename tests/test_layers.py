@@ -16,7 +16,7 @@ LEVEL = {folder: level for level, folder in enumerate(infopursuit.LAYERS)}
 ABOVE = {"__main__", "testing"}
 """Modules at the root, which may import everything."""
 HEAVY = ("torch", "numba", "matplotlib", "pandas", "ray", "anywidget", "infopursuit.presentation.notebook")
-CORE = {"cachetools", "numba", "numpy", "rich", "torch", "scipy", "sklearn", "safetensors"}
+CORE = {"cachetools", "numpy", "rich", "torch", "scipy", "sklearn", "safetensors"}
 SERVER = {"fastapi", "prometheus_client", "pydantic", "pydantic_core", "starlette", "uvicorn"}
 
 PATHS = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
@@ -115,12 +115,14 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(script):
 
 
 def test_the_core_works_where_nothing_optional_is_installed():
-    """Neither the extras nor torch."""
+    """Neither the extras nor what they bring, such as torch and numba."""
     optional = SERVER | {
         "anywidget",
         "captum",
         "jinja2",
+        "llvmlite",
         "matplotlib",
+        "numba",
         "pandas",
         "polars",
         "pooch",
@@ -139,15 +141,27 @@ class Nowhere:
 sys.meta_path.insert(0, Nowhere())
 import numpy as np
 import infopursuit as ip
-import infopursuit.app.cli
+from infopursuit.app import cli
+from infopursuit import shipped
 
+assert cli.main(["--help"]) == 0
+assert not shipped.is_usable("mnist")
 X = np.random.default_rng(0).normal(size=(40, 2))
 clf = ip.InformationPursuitClassifier(strategy="table").fit(X, X[:, 0] > 0)
 assert clf.score(X, X[:, 0] > 0) > 0.8
 print(clf.explain(X)[0])
 for thing in (clf, clf.queries_, clf.pursuit_, clf.explain(X), clf.explain(X)[0], clf.session()):
     assert thing._repr_html_().startswith("<div")
-for call in (clf.explain(X).to_frame, clf.explain(X).to_arrow, lambda: ip.notebook.form(clf.session())):
+yes_no = ip.models.TableModel([0.5, 0.5], None, [[0.1, 0.9], [0.8, 0.2]])
+asked = ip.queries.concepts(["a", "b"])
+calls = (
+    clf.explain(X).to_frame,
+    clf.explain(X).to_arrow,
+    lambda: ip.notebook.form(clf.session()),
+    lambda: ip.generative_pursuit(yes_no, asked, "pruned"),
+    lambda: shipped.load("mnist"),
+)
+for call in calls:
     try:
         call()
     except ImportError as error:

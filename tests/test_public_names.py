@@ -25,7 +25,7 @@ PUBLIC = {
         SMCBelief entropy mutual_information
     """,
     "infopursuit.pursuit": "Acquisition Belief Estimate Histories",
-    "infopursuit.app.jobs": "Engine Explained Sweep Swept explain sweep",
+    "infopursuit.app.jobs": "Engine Explained explain",
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Union Words columns concepts
         from_spec functions groups guess patches union words""",
     "infopursuit.models": """VAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner MLPArchitecture

@@ -251,7 +251,6 @@ def full_pursuit():
         costs=ip.Costs({"a": 3.0}),
         constraints=ip.Constraints({"b": "a"}),
         calibrator=ip.TemperatureScaling(2.0),
-        n_novelty_queries=1,
     )
     return replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 50))
 
@@ -259,7 +258,7 @@ def full_pursuit():
 def test_another_noise_keeps_all_other_parts():
     pursuit = full_pursuit()
     noisy = replace(pursuit, noise=ip.AnswerNoise(0.8))
-    for name in ("calibrator", "novelty", "costs", "constraints", "n_novelty_queries", "stopping", "acquisition"):
+    for name in ("calibrator", "novelty", "costs", "constraints", "stopping", "acquisition"):
         assert getattr(noisy, name) is getattr(pursuit, name), name
     assert noisy.query_costs.tolist() == [3.0, 1.0]
     trace = noisy.run([[1, 1]])
@@ -274,7 +273,7 @@ def test_another_noise_keeps_all_other_parts():
 def test_a_strategy_with_scores_has_no_gains(acquisition):
     """It may order queries as it likes; what it gives are no nats, so that no gain is shown and no rule needs one."""
     pursuit = replace(full_pursuit(), acquisition=acquisition, constraints=None, costs=None, novelty=None,
-                      n_novelty_queries=0, stopping=ip.MaxQueries(2))  # fmt: skip
+                      stopping=ip.MaxQueries(2))  # fmt: skip
     trace = pursuit.run([[1, 0], [0, 1]])
     assert trace.length.tolist() == [2, 2]
     assert np.isnan(trace.gains).all()
@@ -321,5 +320,3 @@ def test_a_belief_that_does_not_accept_noise_refuses_soft_answers():
     assert session.answer("yes").posterior[0] > 0.5
     with pytest.raises(ValueError, match="noise"):
         replace(pursuit, noise=ip.AnswerNoise(0.9))
-    with pytest.raises(ValueError, match="n_novelty_queries"):
-        replace(pursuit, n_novelty_queries=1)

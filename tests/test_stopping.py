@@ -241,7 +241,6 @@ def test_a_pursuit_refuses_what_is_no_rule_model_or_query_set():
         ("constraints", {"a": "b"}),
         ("calibrator", 2.0),
         ("novelty", [0.1, 0.2]),
-        ("n_novelty_queries", 1.5),
     ],
 )
 def test_the_constructor_names_the_argument_that_it_refuses(argument, value):

@@ -209,11 +209,9 @@ def test_numbers_that_must_be_compared_are_for_the_hybrid():
     [
         (60, {}),
         (200, {"noise": ip.AnswerNoise(0.9)}),
-        (200, {"n_novelty_queries": 1}),
-        (200, {"time_limit": 10.0}),
         (200, {"exact_gains": True}),
     ],
-    ids=["few rows", "noise", "novelty", "time limit", "exact gains"],
+    ids=["few rows", "noise", "exact gains"],
 )
 def test_where_the_hybrid_does_not_serve_it_is_not_tried(rows, options):
     X, y = noisy_table(rows)

@@ -212,7 +212,7 @@ def absurd_image(folder: ModelFolder, chance: Chance) -> None:
         lambda: model.update(body={"kind": "mlp", "widths": [huge] * 50}),
         lambda: model.update(body={"kind": "conv", "shape": [huge, huge], "channels": [huge, huge]}),
         lambda: model.update(smoothing={"kind": "flip", "rates": [0.1] * min(huge, 10**6)}),
-        lambda: pursuit.update(n_novelty_queries=huge, memory_limit=huge),
+        lambda: pursuit.update(memory_limit=huge),
     ]
     claims[int(chance.integers(len(claims)))]()
     _write(folder, manifest)

@@ -102,7 +102,6 @@ def _concepts() -> Small:
         noise=AnswerNoise(0.9, {"mark 3": [[0.8, 0.2], [0.1, 0.9]]}),
         costs=Costs({"mark 0": 2, "mark 3": 0.5}),
         constraints=constraints,
-        n_novelty_queries=1,
         n_states=4,
         n_screened=3,
         memory_limit=2**20,

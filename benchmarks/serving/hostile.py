@@ -26,7 +26,7 @@ PATIENCE = 60.0
 MEMORY = 1024.0
 """MiB that the server may use at most."""
 BUSY = (503, 504)
-"""What a server that has too much to do may say, beside 429."""
+"""What a server that has too much to do may say."""
 CONTINUE = 100
 """Comes before the answer, to those who wait for it before they send a body."""
 FAILURES = re.compile(r'"event": "(failed|complaint)"')

@@ -171,8 +171,10 @@ LONG: dict[str, Maker] = {"bodies that are too long": _too_long}
 
 
 def slow_ones(n: int, seconds: float) -> list[Hostile]:
-    """Clients that send a byte now and then, so as to hold a connection for ever."""
-    head = f"POST /v1/models/{MODEL}/next HTTP/1.1\r\nhost: 127.0.0.1\r\nx: ".encode()
+    """Clients that send a byte of a body now and then, so as to hold a connection for ever.
+
+    Slow request heads are left to a reverse proxy.
+    """
     body = request(body=b"", length=500)
     drip = tuple(b"a" for _ in range(max(2, round(2 * seconds))))
-    return [Hostile("too slow", ((head, body)[i % 2], *drip), wait=1.0) for i in range(n)]
+    return [Hostile("too slow", (body, *drip), wait=1.0) for _ in range(n)]

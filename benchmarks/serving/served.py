@@ -46,20 +46,13 @@ class Served:
             time.sleep(0.05)
         raise ValueError("the server does not get ready; see above for its reason")
 
-    def cpu_seconds(self, pid: int | None = None) -> float | None:
-        """Seconds of processor time that it, or one of its workers, has used, where the system tells."""
+    def cpu_seconds(self) -> float | None:
+        """Seconds of processor time that it has used, where the system tells."""
         try:
-            fields = Path(f"/proc/{pid or self.process.pid}/stat").read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             return None
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def workers(self) -> list[int]:
-        """The processes that answer."""
-        pid = self.process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        workers = [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
-        return workers or [pid]
 
     def memory(self, field: str = "VmRSS") -> float | None:
         """MiB in memory now (VmRSS) or at most (VmHWM), where the system tells."""
@@ -68,18 +61,15 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(
-    arguments: Sequence[str], errors: IO[str] | None = None, *, wait: bool = True, env: dict[str, str] | None = None
-) -> Iterator[Served]:
-    """``infopursuit serve`` with some arguments on a free port, when all its models are loaded (``wait``); ``errors``:
-    where its stderr goes, else to ours."""
+def served(arguments: Sequence[str], errors: IO[str] | None = None) -> Iterator[Served]:
+    """``infopursuit serve`` with some arguments on a free port, when all its models are loaded; ``errors``: where its
+    stderr goes, else to ours."""
     command = [sys.executable, "-m", "infopursuit", "serve", *arguments, "--port", "0"]
-    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": errors, "text": True, "env": env or environment()}
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": errors, "text": True, "env": environment()}
     with subprocess.Popen(command, **options) as process:
         try:
             server = Served(_port(process), process)
-            if wait:
-                server.wait_until_ready()
+            server.wait_until_ready()
             yield server
         finally:
             process.terminate()

@@ -49,7 +49,7 @@ print(sorted({"numpy", "torch", "numba", "sklearn", "rich", "infopursuit"} & set
 """
     file = sys.modules["infopursuit.app.cli.main"].__file__
     done = subprocess.run([sys.executable, "-c", script, file], capture_output=True, text=True, check=True)
-    names = ["demo", "fit", "ask", "explain", "evaluate", "serve", "inspect", "sweep"]
+    names = ["demo", "fit", "ask", "explain", "evaluate", "serve", "inspect"]
     assert done.stdout.splitlines() == [str(names), "[]"]
 
 

@@ -39,8 +39,6 @@ Y = np.array([0, 0, 0, 1, 1, 1])
         {"noise": 0.9},
         {"costs": {"x0": 2.0}},
         {"constraints": ["x0"]},
-        {"time_limit": 0},
-        {"n_novelty_queries": -1},
     ],
     ids=lambda options: re.sub(r" at 0x\w+", "", str(options)),  # an address differs between test processes
 )

@@ -111,11 +111,6 @@ def tempered():
     return replace(pursuit, calibrator=ip.TemperatureScaling(2.0)).run_values(values)
 
 
-def novelty():
-    pursuit, values = examples(n_novelty_queries=3)
-    return pursuit.run_values(values)
-
-
 def known_beforehand():
     pursuit, values = examples()
     return pursuit.run_values(values, known=["mark 3", "mark 8"])
@@ -178,7 +173,6 @@ CASES = {
     "costs and constraints": priced,
     "soft answers": soft_answers,
     "temperature scaling": tempered,
-    "novelty queries": novelty,
     "known beforehand": known_beforehand,
     "hybrid": hybrid,
     "hybrid, two steps": lambda: hybrid(acquisition=ip.strategies.LookAhead(depth=2)),

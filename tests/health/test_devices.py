@@ -107,9 +107,7 @@ def test_planted_faults_are_found(kind):
 def test_draws(sampler):
     known = mixed(1, seed=4)
     both(
-        lambda device: ip.generative_pursuit(
-            known.model.to(device), known.queries, sampler, ip.MaxQueries(2), n_novelty_queries=1
-        ),
+        lambda device: ip.generative_pursuit(known.model.to(device), known.queries, sampler, ip.MaxQueries(2)),
         known.inputs(1, seed=2),
     )
 
@@ -154,7 +152,7 @@ def test_a_classifier_from_end_to_end(tmp_path):
     found = {}
     for device in ("cpu", "cuda"):
         with far_away():
-            pursuit = ip.generative_pursuit(clf.model_.to(device), SINGLE, few, ip.MaxQueries(2), n_novelty_queries=1)
+            pursuit = ip.generative_pursuit(clf.model_.to(device), SINGLE, few, ip.MaxQueries(2))
             trace = pursuit.run(IMAGES[:4])
             reference = NoveltyReference.from_model(pursuit, 20)
             session = pursuit.session()

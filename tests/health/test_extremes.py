@@ -94,9 +94,7 @@ def test_answers_that_may_be_wrong_agree_with_fractions(seed):
     rng, queries, model, truth, _ = extreme_world(seed, ("yes_no", "thresholds", "categorical", "mixed"))
     again = int(rng.choice([1, 3, 400]))
     noise = ip.AnswerNoise(float(rng.choice([0, 1, 0.5, 0.9, 1e-300, 1 - 1e-16])), max_repeats=again)
-    pursuit = ip.generative_pursuit(
-        model, queries, stopping=ip.MaxQueries(500), noise=noise, n_novelty_queries=int(rng.choice([0, 2]))
-    )
+    pursuit = ip.generative_pursuit(model, queries, stopping=ip.MaxQueries(500), noise=noise)
     calibrator = [None, TemperatureScaling(0.1), TemperatureScaling(100.0)][rng.integers(3)]
     session, history = replace(pursuit, calibrator=calibrator).session(), []
     one = int(rng.integers(len(queries)))
@@ -168,10 +166,7 @@ def test_draws_are_sound_whatever_the_settings(seed):
     noise = None if rng.random() < 0.5 else ip.AnswerNoise(float(rng.choice([0, 1, 0.5, 0.9])))
     X = np.stack([rng.integers(-1, size, size=3) for size in known.model.variables.sizes], axis=1)
     X[0] = -1
-    checks = int(rng.integers(2))
-    pursuit = ip.generative_pursuit(
-        known.model, known.queries, sampler, ip.MaxQueries(4), noise=noise, n_novelty_queries=checks
-    )
+    pursuit = ip.generative_pursuit(known.model, known.queries, sampler, ip.MaxQueries(4), noise=noise)
     assert_sound(pursuit.run_values(X))
 
 

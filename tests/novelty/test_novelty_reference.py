@@ -21,20 +21,17 @@ def true_p_values(world, trace):
     """
     truth = world.truth
     weights = truth.joint.sum(axis=(0, 1))
-    begin = np.maximum(trace.novelty_from, 0)
     surprise = np.empty(len(trace))
     for i in range(len(trace)):
-        history = trace.history(i)
-        now, before = truth.probability(history), truth.probability(history[: begin[i]])
-        surprise[i] = np.inf if now == 0 else -np.log(now / before)
+        probability = truth.probability(trace.history(i))
+        surprise[i] = np.inf if probability == 0 else -np.log(probability)
     return np.array([weights[surprise >= s - 1e-9].sum() for s in surprise]), weights
 
 
-@pytest.mark.parametrize("checks", [0, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_p_values_are_the_enumerated_tail_probabilities(kind, checks):
+def test_p_values_are_the_enumerated_tail_probabilities(kind):
     world, _ = world_of(11, kind=kind)
-    pursuit = world.pursuit(RULES, n_novelty_queries=checks)
+    pursuit = world.pursuit(RULES)
     n = 4000
     reference = NoveltyReference.from_model(pursuit, n, seed=3)
     trace = pursuit.run_values(world.every_input())
@@ -46,15 +43,14 @@ def test_p_values_are_the_enumerated_tail_probabilities(kind, checks):
     assert len(np.unique(np.round(true[weights > 0], 6))) > 2
 
 
-@pytest.mark.parametrize("checks", [0, 3])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_inputs_of_the_model_are_flagged_at_the_level_and_others_far_more_often(seed, checks):
+def test_inputs_of_the_model_are_flagged_at_the_level_and_others_far_more_often(seed):
     rng = np.random.default_rng(seed)
     latent = np.full((3, 2), 0.5)
     probs = [np.stack([1 - p, p], axis=2) for p in rng.choice([0.03, 0.97], size=(14, 3, 2))]
     model = table_model(np.full(3, 1 / 3), latent, probs)
     names = ip.queries.concepts([f"c{a}" for a in range(14)])
-    pursuit = ip.generative_pursuit(model, names, stopping=ip.Confidence(0.05), n_novelty_queries=checks)
+    pursuit = ip.generative_pursuit(model, names, stopping=ip.Confidence(0.05))
     pursuit = replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 999, seed=seed))
     own = pursuit.run_values(sample_values(model, 2000, seed=77 + seed)).p_values
     for alpha in (0.01, 0.05, 0.2, 0.5):
@@ -78,9 +74,9 @@ def test_p_values_of_exchangeable_inputs_are_never_too_small_on_average():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_batch_and_session_have_the_same_checks_and_p_values(kind):
+def test_batch_and_session_have_the_same_p_values(kind):
     world, rng = world_of(23, kind=kind)
-    pursuit = world.pursuit([("confidence", 0.2, None), ("max_queries", 2)], n_novelty_queries=2)
+    pursuit = world.pursuit([("confidence", 0.2, None), ("max_queries", 2)])
     pursuit = replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 99))
     values = world.inputs(rng, 12, unknown=0.15)
     trace = pursuit.run_values(values)
@@ -90,13 +86,11 @@ def test_batch_and_session_have_the_same_checks_and_p_values(kind):
         assert alone.queries[0].tolist() == trace.queries[i, :k].tolist()
         assert alone.p_values[0] == trace.p_values[i]
         session = pursuit.session()
-        assert session.p_value is None
+        assert (session.p_value is None) == (k > 0)  # that of a session that has stopped
         for step in range(k):
-            assert session.asks_novelty == (step >= trace.novelty_from[i])
             assert session.question.index == trace.queries[i, step]
             session.answer(world.truth.answer(session.question.index, values[i].tolist()))
         assert session.question is None
-        assert not session.asks_novelty
         assert session.stop_reason == trace.stop_reason[i]
         assert session.p_value == trace.p_values[i]
         assert session.explanation.to_json() == trace[int(i)].to_json()
@@ -104,42 +98,9 @@ def test_batch_and_session_have_the_same_checks_and_p_values(kind):
         assert pursuit.propose(state).reason == [trace.stop_reason[i]]
 
 
-def test_checks_come_after_the_stop_and_change_nothing_before_it():
-    world, rng = world_of(7, kind="yes_no", zeros=False)
-    values = world.inputs(rng, 40)
-    rules = [("confidence", 0.3, None), ("max_queries", 2)]
-    plain = world.pursuit(rules).run_values(values)
-    checked = world.pursuit(rules, n_novelty_queries=2).run_values(values)
-    left = len(world.queries) - plain.length
-    np.testing.assert_array_equal(checked.novelty_from, plain.length)
-    np.testing.assert_array_equal(checked.n_novelty_queries, np.minimum(2, left))
-    assert (checked.n_novelty_queries > 0).any()
-    np.testing.assert_array_equal(checked.stop_reason, plain.stop_reason)
-    np.testing.assert_array_equal(checked.settled_at, plain.settled_at)
-    for i in range(len(values)):
-        k = int(plain.length[i])
-        assert checked.history(i)[:k] == plain.history(i)
-        np.testing.assert_allclose(checked.posterior[i], world.truth.posterior(checked.history(i)), atol=1e-9)
-        assert np.isnan(checked.gains[i, k : checked.length[i]]).all()
-        assert len(set(checked.queries[i, : checked.length[i]].tolist())) == checked.length[i]
-    assert (plain.novelty_from == -1).all()
-    assert (plain.n_novelty_queries == 0).all()
-
-
-def test_a_check_is_asked_where_the_model_is_surest():
-    probs = [[0.9, 0.5, 0.999, 0.6], [0.1, 0.5, 0.999, 0.6]]
-    model = ip.models.TableModel([0.5, 0.5], None, probs)
-    names = ip.queries.concepts(["tells", "coin", "always", "mostly"])
-    trace = ip.generative_pursuit(model, names, stopping=ip.MaxQueries(1), n_novelty_queries=1).run_values(
-        [[1, 0, 1, 0], [0, 1, 0, 1]]
-    )
-    assert trace.queries.tolist() == [[0, 2], [0, 2]]
-    np.testing.assert_allclose(trace.surprisal, -np.log([0.999, 0.001]), atol=1e-9)
-
-
 def test_unknown_answers_say_nothing_against_an_input():
     world, _ = world_of(3, kind="yes_no", zeros=False)
-    pursuit = world.pursuit([("max_queries", 1)], n_novelty_queries=2)
+    pursuit = world.pursuit([("max_queries", 1)])
     pursuit = replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 99))
     trace = pursuit.run_values(np.full((1, len(world.sizes)), -1))
     assert trace.surprisal.tolist() == [0.0]
@@ -178,16 +139,6 @@ def test_draws_of_a_vae_have_its_probabilities():
     np.testing.assert_allclose(found, expected[[1, 4]], atol=0.02)
 
 
-def test_sampled_posteriors_have_checks_too():
-    vae = ip.models.VAE((2,) * 6, [0.5, 0.5], MLPArchitecture((8,)), latent_dim=2, seed=1)
-    names = ip.queries.concepts([f"c{a}" for a in range(6)])
-    pursuit = ip.generative_pursuit(vae, names, ip.strategies.SMC(n_draws=200), ip.MaxQueries(2), n_novelty_queries=3)
-    values = sample_values(vae, 30, seed=2)
-    trace = pursuit.run_values(values)
-    assert (trace.n_novelty_queries == 3).all()
-    assert pursuit.run_values(values[4:5]).queries[0].tolist() == trace.queries[4].tolist()
-
-
 def test_a_reference_as_json_data():
     reference = NoveltyReference(np.array([0.5] * 18 + [1.0, np.inf]), "model")
     again = NoveltyReference.from_spec(reference.to_spec())
@@ -212,5 +163,3 @@ def test_too_few_inputs_are_refused():
         NoveltyReference.from_model(world.pursuit(RULES), 5)
     with pytest.raises(ValueError, match="values has 3 reference inputs"):
         NoveltyReference.from_values(world.pursuit(RULES), world.every_input()[:3])
-    with pytest.raises(ValueError, match="n_novelty_queries=-1"):
-        world.pursuit(RULES, n_novelty_queries=-1)

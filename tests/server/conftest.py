@@ -7,12 +7,14 @@ import time
 import httpx
 import numpy as np
 import pytest
+import uvicorn
 
 import infopursuit as ip
 from infopursuit.app.cli.serve import listen
-from infopursuit.app.server.app import Server, create_app
+from infopursuit.app.server.app import create_app
 from infopursuit.app.server.limits import Limits
 from infopursuit.app.server.registry import served
+from infopursuit.app.server.settings import uvicorn_options
 
 ANIMALS = ["cat", "dog", "hen", "duck", "carp", "bee"]
 FACTS = {
@@ -28,7 +30,8 @@ FACTS = {
 def _serving(models, limits=None, hosts=None, **options):
     limits = limits or Limits()
     listener = listen("127.0.0.1", 0, limits.write_timeout)
-    server = Server(create_app(models, limits, hosts=hosts, **options), limits)
+    app = create_app(models, limits, hosts=hosts, **options)
+    server = uvicorn.Server(uvicorn.Config(app, **uvicorn_options(limits)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

@@ -1,4 +1,4 @@
-"""A server in a process of its own, as an operator starts it, and clients that ask it without pause."""
+"""A server in a process of its own, as an operator starts it."""
 
 import contextlib
 import http.client
@@ -69,71 +69,20 @@ def process(*arguments, env=None):
             server.wait_until_ready()
             yield server
         finally:
-            popen.kill()
+            popen.terminate()  # which also stops the workers
+            try:
+                popen.wait(30)
+            finally:
+                popen.kill()
 
 
-def ask(port, method, path, body=None, headers=None, line=None):
-    """(status, headers, content) of one request; ``line``: a connection to use again."""
-    here = line or http.client.HTTPConnection("127.0.0.1", port, timeout=START)
+def ask(port, method, path, body=None, headers=None):
+    """(status, headers, content) of one request."""
+    here = http.client.HTTPConnection("127.0.0.1", port, timeout=START)
     try:
         content = None if body is None else json.dumps(body)
         here.request(method, path, content, {"content-type": "application/json", **(headers or {})})
         answer = here.getresponse()
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
     finally:
-        if line is None:
-            here.close()
-
-
-class Crowd:
-    """Clients that ask one thing after the other, each on a connection that it keeps while it may.
-
-    ``answers`` has (status, headers, content, what was sent); ``failed`` what went wrong after a request was sent;
-    ``refused`` counts connections that were not taken, after which a client goes home: refused at once, or reset with
-    their first request, because they waited in the queue of a socket that was closed.
-    """
-
-    def __init__(self, port, n, path, bodies):
-        self.port, self.path, self.bodies = port, path, bodies
-        self.answers, self.failed, self.refused = [], [], 0
-        self.over = threading.Event()
-        self.threads = [threading.Thread(target=self._client, args=(i,), daemon=True) for i in range(n)]
-        for thread in self.threads:
-            thread.start()
-
-    def stop(self):
-        """Everybody ends after the request that is under way."""
-        self.over.set()
-        for thread in self.threads:
-            thread.join(60)
-            assert not thread.is_alive()
-
-    def _client(self, i):
-        line, n, fresh = None, 0, True
-        while not self.over.is_set():
-            try:
-                if line is None:
-                    line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-                    line.connect()
-                    fresh = True
-            except OSError:
-                self.refused += 1
-                line.close()
-                return
-            try:
-                body = self.bodies[(i + n) % len(self.bodies)]
-                answer = ask(self.port, "POST", self.path, body, line=line)
-            except (OSError, http.client.HTTPException) as error:
-                if fresh and isinstance(error, ConnectionResetError):
-                    self.refused += 1
-                else:
-                    self.failed.append(repr(error))
-                line.close()
-                return
-            n, fresh = n + 1, False
-            self.answers.append((*answer, json.dumps(body)))
-            if answer[1].get("connection") == "close":
-                line.close()
-                line = None
-        if line is not None:
-            line.close()
+        here.close()

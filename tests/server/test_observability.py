@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infopursuit.app.server.observability import configured_logging, log_error
+from infopursuit.app.server.observability import configure_logging, log_error
 from infopursuit.app.server.registry import ServedModel
 
 KEYS = {"time", "level", "event", "id", "method", "route", "status", "seconds", "bytes_in", "bytes_out"}
@@ -43,7 +43,7 @@ def logged(request, serving, models):
     offered = {**{name: models[name] for name in ("animals", "texts", "table")}}
     offered["failing"] = ServedModel("failing", "fails", Failing(models["animals"].pursuit))
     with (
-        configured_logging(request.param, stream),
+        configure_logging(request.param, stream),
         serving(offered) as address,
         httpx.Client(base_url=address) as client,
     ):
@@ -118,7 +118,7 @@ def test_what_people_send_is_not_written_down(logged, secret, number):
 
 def test_errors_that_libraries_log_lose_their_words():
     stream = io.StringIO()
-    with configured_logging("json", stream):
+    with configure_logging("json", stream):
         try:
             raise ValueError("he said yes to question 7")
         except ValueError as error:
@@ -138,7 +138,7 @@ def test_a_quiet_server_tells_of_mistakes_only(serving, models):
     stream = io.StringIO()
     offered = {"failing": ServedModel("failing", "fails", Failing(models["animals"].pursuit))}
     with (
-        configured_logging("quiet", stream),
+        configure_logging("quiet", stream),
         serving(offered) as address,
         httpx.Client(base_url=address) as client,
     ):
@@ -152,6 +152,6 @@ def test_a_quiet_server_tells_of_mistakes_only(serving, models):
 def test_afterwards_all_logs_are_as_before():
     logger = logging.getLogger("infopursuit")
     before = logger.handlers, logger.level, logger.propagate
-    with configured_logging("json", io.StringIO()):
+    with configure_logging("json", io.StringIO()):
         assert logger.handlers != before[0]
     assert (logger.handlers, logger.level, logger.propagate) == before

@@ -11,7 +11,6 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.app.cli.serve import listen
-from infopursuit.app.server.app import Server, create_app
 from infopursuit.app.server.limits import Limits
 from isolated import run_alone
 
@@ -74,14 +73,17 @@ def test_a_stop_does_not_wait_for_what_is_loading(serving, slow):
     event.set()
 
 
-def test_a_model_that_cannot_be_loaded_ends_the_server(models):
+def test_a_model_that_cannot_be_loaded_is_reported(serving, models):
     def fail():
         raise ValueError("the tensors are gone")
 
-    app = create_app({}, loaders={"animals": lambda: models["animals"], "images": fail})
-    with listen("127.0.0.1", 0, 5) as listener:
-        Server(app, Limits()).run(sockets=[listener])  # returns by itself
-    assert str(app.state.failure) == "the tensors are gone"
+    loaders = {"images": fail, "animals": lambda: models["animals"]}
+    with serving({}, loaders=loaders) as address, httpx.Client(base_url=address, timeout=30) as client:
+        failed = client.post("/v1/models/images/next", json={})
+        assert (failed.status_code, failed.json()["title"]) == (500, "the model could not be loaded")
+        assert client.post("/v1/models/animals/next", json={}).status_code == 200
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()) == (503, {"status": "failed"})
 
 
 def test_a_response_does_not_wait_for_an_acknowledgement():
@@ -94,7 +96,6 @@ def test_a_response_does_not_wait_for_an_acknowledgement():
 
 @pytest.mark.parametrize("more", [[], ["--workers", "2"]])
 def test_a_damaged_model_is_told_in_one_line(models, tmp_path, more):
-    """The manifest is right, so that it is found only when the tensors are read."""
     ip.save(models["images"].pursuit, tmp_path / "images")
     tensors = next((tmp_path / "images").glob("*.safetensors"))
     tensors.write_bytes(tensors.read_bytes()[:-8] + b"\xff" * 8)

@@ -1,12 +1,10 @@
-"""Novelty (out-of-distribution) detection: p-values of the surprisal of the answers, and queries that sharpen them.
+"""Novelty (out-of-distribution) detection: p-values of the surprisal of the answers.
 
-The surprisal of an input is -log p(answers) under the model (`Trace.surprisal`), of its novelty queries where there are
-any and of all its answers where not. With the surprisals of n reference inputs, the conformal p-value is
-p = (1 + #{reference surprisals at least as large}) / (n + 1). If the input is exchangeable with the reference,
-P(p <= alpha) <= alpha, whatever the model (Vovk et al. 2005).
+The surprisal of an input is -log p(answers) under the model (`Trace.surprisal`). With the surprisals of n reference
+inputs, the conformal p-value is p = (1 + #{reference surprisals at least as large}) / (n + 1). If the input is
+exchangeable with the reference, P(p <= alpha) <= alpha, whatever the model (Vovk et al. 2005).
 
-The pursuit asks where classes differ, which says little about inputs of no class. Novelty queries are asked after the
-stop, where the model predicts the answer with most confidence and an input of another kind would surprise it.
+The pursuit asks where classes differ, which says little about inputs of no class: many of them are not detected.
 """
 
 from __future__ import annotations
@@ -18,14 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.models.finite import softmax
-from infopursuit.pursuit.histories import uniform_of
-from infopursuit.pursuit.ranking import resample
 from infopursuit.pursuit.stopping import SLACK, Confidence, Rule
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.strategies.generative import answer_tables as tables
 from infopursuit.support.checks import number, whole_number
 from infopursuit.support.display import Brief
-from infopursuit.support.types import UNKNOWN, FloatArray, IntArray, Rows, Variables
+from infopursuit.support.types import FloatArray, IntArray, Variables
 
 if TYPE_CHECKING:
     from infopursuit.pursuit.loop import Pursuit
@@ -38,13 +32,6 @@ MIN_INPUTS, MAX_INPUTS = 19, 1_000_000
 MODEL, INPUTS = "model", "inputs"
 ROUNDING = 1e-9
 """Relative difference of surprisals that counts as none: the same history may be summed in another order."""
-MIN_SHARE = 0.85
-"""A novelty query has at least this share of the largest utility."""
-N_STATES = 256
-"""States on which answers are predicted, at most."""
-MIN_PROBABILITY = 1e-6
-"""Of a predicted answer, so that one that is impossible does not outweigh all others."""
-GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,67 +129,6 @@ def abstention_mask(trace: Trace, stopping: Rule, alpha: float) -> Any:
     unsure = trace.posterior.max(axis=1) < min(wanted, default=0.0) - SLACK
     novel = np.zeros(len(trace), dtype=bool) if trace.p_values is None else trace.p_values <= alpha
     return unsure | novel | (trace.stop_reason == "impossible")
-
-
-# ---- novelty queries ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, repr=False)
-class StopPoint(Rows):
-    """Where the pursuits of H histories stopped and their novelty queries begin: (H,) queries asked by then, -1 while a
-    pursuit goes on; why it stopped; and the paper's L."""
-
-    at: IntArray
-    reason: Any
-    settled: IntArray
-
-    @classmethod
-    def none(cls, n: int) -> StopPoint:
-        """Nothing has stopped yet."""
-        unknown = np.full(n, UNKNOWN, dtype=np.int64)
-        return cls(unknown, np.full(n, "", dtype=object), unknown)
-
-    def mark(self, stopped: Any, n_asked: int, reason: Any, settled: IntArray) -> StopPoint:
-        """Those that have ``stopped`` (H,) for the first time stop here."""
-        new = np.asarray(stopped) & (self.at == UNKNOWN)
-        return StopPoint(
-            np.where(new, n_asked, self.at),
-            np.where(new, np.array(reason, dtype=object), self.reason),
-            np.where(new, settled, self.settled),
-        )
-
-
-def choose_novelty_query(latent: Any, queries: QuerySet, asked: Any, number: int, seed: int, key: bytes) -> int:
-    """The novelty query with this number after a history, -1 where nothing is left to ask.
-
-    latent: (model, log_weights, evidence), the latent states that the history gives weight to, see
-    `Exact.latent_states`. asked: (Q,) not to be asked again. key: the history at the stop, which with the seed decides
-    where the queries begin among those of nearly the largest utility; each further one goes on by the golden ratio.
-    """
-    uniform, (model, log_weights, evidence) = uniform_of(seed, key), latent
-    utility = np.where(asked, -1.0, novelty_utility(model, log_weights, evidence, queries, uniform))
-    if utility.max() < 0:
-        return UNKNOWN
-    good = np.flatnonzero(utility >= MIN_SHARE * utility.max())
-    return int(good[int((uniform + number * GOLDEN) % 1 * len(good))])
-
-
-def novelty_utility(model: Any, log_weights: Any, evidence: Any, queries: QuerySet, uniform: float) -> FloatArray:
-    """(Q,) KL(uniform || predicted answer), summed over the variables of each query; known variables contribute 0.
-
-    Of an input of another kind no more is assumed than that each answer is as probable as any other. log_weights: (S,)
-    of the model's states, of which 256 are drawn by ``uniform`` where there are more. evidence: (L,) of the values.
-    """
-    states, weights, _ = resample(softmax(log_weights), N_STATES, uniform)
-    parts = queries.parts
-    expected = tables.conditioned(model.state_probs(states).astype(np.float64), model, evidence)  # (L, M)
-    cells = tables.part_cells(expected, parts) @ weights
-    n_cells, starts = int(parts.offsets[-1]), parts.offsets[:-1]
-    possible = np.bincount(parts.entry_cell, weights=np.isfinite(evidence)[parts.entry_slot], minlength=n_cells) > 0
-    surprisal = np.where(possible, -np.log(np.clip(cells, MIN_PROBABILITY, 1.0)), 0.0)
-    n_possible = np.maximum(np.add.reduceat(possible.astype(np.int64), starts), 1)
-    each = np.where(n_possible > 1, np.add.reduceat(surprisal, starts) / n_possible - np.log(n_possible), 0.0)
-    return np.asarray(np.where(parts.query_part >= 0, each[parts.query_part], 0.0).sum(axis=1))
 
 
 # ---- inputs sampled from a model ------------------------------------------------------------------------------------

@@ -42,7 +42,6 @@ from infopursuit.queries.frames import is_frame, read_table
 from infopursuit.queries.queryset import check_joint_answers
 from infopursuit.saving.provenance import provenance
 from infopursuit.strategies.generative.build import BELIEFS, generative_pursuit
-from infopursuit.strategies.generative.gains import check_time_limit
 from infopursuit.strategies.hybrid.belief import MAX_ANSWERS
 from infopursuit.strategies.hybrid.hybrid import Hybrid
 from infopursuit.support.cards import draw_card
@@ -99,9 +98,6 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         certain. Training data are taken as they are in any case.
     costs, constraints: what queries cost, prerequisites, and which are never asked; see ``ip.Costs`` and
         ``ip.Constraints``.
-    time_limit: how many seconds choosing a query may take; work is reduced until it fits, see `generative_pursuit`.
-    n_novelty_queries: queries that are asked after the stop to detect out-of-distribution inputs, see
-        `novelty_pvalues`.
     class_weight: "balanced" weights rows so that all classes are equally frequent; {label: weight} multiplies the
         weight of the rows of each class. Posteriors and figures are then those of classes as frequent as that.
     assess: whether `fit` measures itself: it fits everything again on parts of the rows and measures on the others.
@@ -143,8 +139,6 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         noise: AnswerNoise | None = None,
         costs: Costs | None = None,
         constraints: Constraints | None = None,
-        time_limit: float | None = None,
-        n_novelty_queries: int = 0,
         class_weight: str | Mapping[Any, float] | None = None,
         assess: bool = True,
     ) -> None:
@@ -164,8 +158,6 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.noise = noise
         self.costs = costs
         self.constraints = constraints
-        self.time_limit = time_limit
-        self.n_novelty_queries = n_novelty_queries
         self.class_weight = class_weight
         self.assess = assess
 
@@ -361,11 +353,10 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                 "noise": self.noise,
                 "costs": self.costs,
                 "constraints": self.constraints,
-                "n_novelty_queries": self.n_novelty_queries,
                 "learnt": isinstance(learners.get("model", ()), tuple),
                 "label_name": "" if table.name in ("target", "y") else table.name,
             },
-            options={"belief": self.belief, "exact_gains": self.exact_gains, "time_limit": self.time_limit},
+            options={"belief": self.belief, "exact_gains": self.exact_gains},
             prepare=partial(self._prepared, prior=prior),
             class_factors=None if "hybrid" in learners else self._prior_factors,
         )
@@ -557,7 +548,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """Whether "auto" tries the hybrid strategy: on tables with enough rows, and where nothing was asked for that
         only a generative model does."""
         few = len(self.queries_) <= MAX_QUERIES_HYBRID and int(self.queries_.n_answers.max()) <= MAX_ANSWERS
-        plain = self.noise is None and not self.n_novelty_queries and self.time_limit is None and not self.exact_gains
+        plain = self.noise is None and not self.exact_gains
         enough = sample.n_groups >= MIN_ROWS_HYBRID and sample.folds(N_FOLDS).any(axis=1).all()
         return bool(self.queries_.tabular and few and plain and enough and self.belief == "auto")
 
@@ -657,8 +648,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """(B,) p-values for out-of-distribution detection, of inputs or of a trace of them: how probable answers as
         surprising as these are for an input of the reference distribution. Do not trust the label of a small one.
 
-        `fit_novelty` sets the reference; where it was not called, it is called without inputs. ``n_novelty_queries``
-        after the stop make the test much more powerful.
+        `fit_novelty` sets the reference; where it was not called, it is called without inputs.
         """
         reference = self._novelty_reference()
         return reference.pvalues((X if isinstance(X, Trace) else self.explain(X)).surprisal)
@@ -771,9 +761,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             ("exact_gains", bool, "True, False, or None to decide by what is affordable"),
         ):
             instance(getattr(self, name), name, (kind, type(None)), example, error=ValueError)
-        check_time_limit(self.time_limit, self.exact_gains)
         whole_number(self.patience, "patience")
-        whole_number(self.n_novelty_queries, "n_novelty_queries")
         self._dtype()
         for name, least in (("max_questions", 1), ("max_rows", 100)):
             if getattr(self, name) is not None:

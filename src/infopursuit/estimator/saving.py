@@ -107,7 +107,6 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
         "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
         "dtype": None if classifier.dtype is None else str(np.dtype(classifier.dtype)),
         "exact_gains": classifier.exact_gains,
-        "time_limit": None if classifier.time_limit is None else float(classifier.time_limit),
         "n_features_in": getattr(classifier, "n_features_in_", None),
         "feature_names_in": None if names is None else [str(name) for name in names],
     }

@@ -44,7 +44,6 @@ PLAIN_OF_CLASSIFIER = {
     "random_state": (0, None),
     "dtype": (str, None),
     "exact_gains": (bool, None),
-    "time_limit": (float, int, None),
     "max_questions": (1, None),
     "n_features_in": (1, None),
 }
@@ -207,7 +206,6 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursu
         noise=pursuit.noise,
         costs=pursuit.costs,
         constraints=pursuit.constraints,
-        n_novelty_queries=pursuit.n_novelty_queries,
         **plain,
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries

@@ -124,7 +124,6 @@ class Candidate:
                     bindings=type(self.pursuit.bindings)(),
                     stopping=rule,
                     patience=0,
-                    n_novelty_queries=0,
                 )
                 traces.append(pursuit.run_values(sample.observed(rows), progress=shown))
 

@@ -17,7 +17,7 @@ from infopursuit.support.types import UNKNOWN, Answer, FloatArray
 
 FORMAT = "infopursuit.pursuit.explanation/2"
 FIRST_FORMAT = "infopursuit.pursuit.explanation/1"
-RENAMED = {"stopped_because": "stop_reason", "atoms": "variables", "likely": "soft", "checks": "n_novelty_queries"}
+RENAMED = {"stopped_because": "stop_reason", "atoms": "variables", "likely": "soft"}
 """Names of the first format."""
 
 NOVELTY_LEVEL = 0.05
@@ -76,8 +76,6 @@ class Explanation(NotebookCard):
     settled_at: int
     exact_gains: bool
     shape: tuple[int, int] | None = None
-    n_novelty_queries: int = 0
-    """How many of the last steps were novelty queries, asked after the stop."""
     p_value: float | None = None
     """The novelty p-value, where the pursuit has a reference."""
     known: tuple[ExplanationStep, ...] = ()
@@ -232,8 +230,6 @@ class Explanation(NotebookCard):
         """Why it stopped, whether it was novel and whether gains are exact. codes: with the name of the reason."""
         reason = f"{words.reason(self.stop_reason)} ({self.stop_reason})" if codes else words.reason(self.stop_reason)
         lines = [words("stop.open") if self.stop_reason == "open" else words("stop", reason=reason)]
-        if self.n_novelty_queries:
-            lines.append(words("text.novelty_queries", n=self.n_novelty_queries))
         if warning := self.say_warning(words):
             lines.append(warning)
         if not self.exact_gains:
@@ -343,9 +339,8 @@ class Explanation(NotebookCard):
                 raise ValueError(f"steps[{k}] must have query, answer and variables as whole numbers")
             if not all(type(weight) in (int, float) for cells in step.soft or () for weight in cells):
                 raise ValueError(f"steps[{k}] must have soft as lists of numbers, or null")
-        n = self.n_novelty_queries
-        if not isinstance(cast(Any, self.stop_reason), str) or type(n) is not int or not 0 <= n <= len(self):
-            raise ValueError("stop_reason must be a text, and n_novelty_queries at most the number of steps")
+        if not isinstance(cast(Any, self.stop_reason), str):
+            raise ValueError("stop_reason must be a text")
         if shape is not None and (len(shape) != 2 or not all(type(n) is int and n > 0 for n in shape)):
             raise ValueError("shape must be two whole numbers, or null")
         if type(self.levels) is not int or not 2 <= self.levels <= MAX_LEVELS or self.channels not in (1, 3):

@@ -13,7 +13,6 @@ from typing import Any, Generic
 
 import numpy as np
 
-from infopursuit.calibration.novelty import StopPoint, choose_novelty_query
 from infopursuit.pursuit.bindings import Bindings, Cached
 from infopursuit.pursuit.costs import Constraints, Costs
 from infopursuit.pursuit.costs import bind as bind_costs
@@ -73,7 +72,6 @@ class Pursuit(NotebookCard, Generic[B]):
     costs, constraints: what queries cost, prerequisites, and which are never asked.
     calibrator: corrects the posterior, such as `TemperatureScaling`; the queries do not change, only when they end.
     novelty: reference distribution for novelty p-values.
-    n_novelty_queries: queries that are asked after the stop to detect out-of-distribution inputs.
     seed: of what is drawn; a draw depends on the seed and the history alone.
     memory_limit: bytes that the histories of a batch may take.
     learnt: whether the belief was learnt from data, so that without a calibrator its posterior is not calibrated.
@@ -97,7 +95,6 @@ class Pursuit(NotebookCard, Generic[B]):
     constraints: Constraints | None = None
     calibrator: Calibrator | None = None
     novelty: NoveltyTest | None = None
-    n_novelty_queries: int = 0
     seed: int = 0
     memory_limit: int = 2**29
     learnt: bool = False
@@ -112,20 +109,14 @@ class Pursuit(NotebookCard, Generic[B]):
         instance(self.costs, "costs", (Costs, none), "ip.Costs({query: cost}), or None")
         instance(self.constraints, "constraints", (Constraints, none), "ip.Constraints(...), or None")
         instance(self.novelty, "novelty", (NoveltyTest, none), "what clf.fit_novelty makes, or None")
-        for name in ("patience", "n_novelty_queries"):
-            object.__setattr__(self, name, whole_number(getattr(self, name), name))
         instance(self.belief, "belief", Belief, "a subclass of ip.pursuit.Belief, such as ip.strategies.Exact(...)")
         instance(self.acquisition, "acquisition", Acquisition, "a subclass of ip.pursuit.Acquisition")
         instance(self.calibrator, "calibrator", (Calibrator, none), "ip.TemperatureScaling(2.0), or None")
+        object.__setattr__(self, "patience", whole_number(self.patience, "patience"))
         if any(rule.needs_gain for rule in self.stopping.rules) and self.acquisition.unit != "nats":
             raise ValueError(
                 f"stopping={self.stopping!r} needs gains in nats, and acquisition {type(self.acquisition).__name__} "
                 f"gives scores; use ip.Confidence or ip.MaxQueries"
-            )
-        if self.n_novelty_queries and not hasattr(self.belief, "latent_states"):
-            raise ValueError(
-                f"n_novelty_queries={self.n_novelty_queries} needs a belief about a generative model, and belief is "
-                f"{type(self.belief).__name__}; use strategy='table', or n_novelty_queries=0"
             )
         labels = np.arange(self.belief.n_classes) if self.classes is None else np.asarray(self.classes)
         if len(labels) != self.belief.n_classes:
@@ -208,7 +199,7 @@ class Pursuit(NotebookCard, Generic[B]):
         shared = repeats or len(np.unique(asked)) < len(asked)
         possible = everything_possible(self.queries) if shared else None
         known, watch = self._believed(b, np.zeros(1, dtype=np.int64)), Watch.start(self.stopping)
-        return State(Histories.empty(self.queries), b, *known, closed, possible, watch, one, one, StopPoint.none(1))
+        return State(Histories.empty(self.queries), b, *known, closed, possible, watch, one, one)
 
     def base_rates(self, known: Iterable[History]) -> FloatArray | None:
         """(C,) the share of each class of all cases, where it may differ from the first posterior of a trace.
@@ -235,41 +226,19 @@ class Pursuit(NotebookCard, Generic[B]):
         gains = np.zeros(len(state)) if choice is None else np.where(unaffordable, np.inf, choice.largest)
         check = Check(state.posterior, gains, n_asked, unaffordable)
         watch, reason, settled = check_rules(self.stopping, state.watch, check, self.patience, state.skipped)
-        before = state.stop_point
         for holds, why, when in (
             (closed.all(axis=1) & (reason == ""), EXHAUSTED, n_asked),
-            (before.at != UNKNOWN, before.reason, before.settled),
             (state.impossible, IMPOSSIBLE, n_asked),
         ):
             reason, settled = np.where(holds, np.array(why, dtype=object), reason), np.where(holds, when, settled)
         stopped = reason != ""
         choice = self._choose(state, ~stopped) if choice is None else choice
         choice = replace(choice, query=np.where(stopped, UNKNOWN, choice.query))
-        step = Step(state, watch, choice, reason.tolist(), settled)
-        return self._novelty_step(step, closed) if self.n_novelty_queries else step
+        return Step(state, watch, choice, reason.tolist(), settled)
 
     def advance(self, step: Step[B], branches: Branches) -> Step[B]:
         """The next turn of the loop, once the answers are known."""
         return self.propose(self.absorb(step.state, branches, step.watch))
-
-    def _novelty_step(self, step: Step[B], closed: BoolArray) -> Step[B]:
-        """The same step, with a novelty query in the place of the stop where some are left to ask."""
-        state, n_asked, n_known = step.state, step.state.histories.n_asked, step.state.histories.n_known
-        stopped = np.array([bool(why) for why in step.reason]) & ~state.impossible
-        stop_point = state.stop_point.mark(stopped, n_asked, step.reason, step.settled)
-        left = stopped & (n_asked < stop_point.at + self.n_novelty_queries) & ~closed.all(axis=1)
-        query, gain, runner_up = step.choice.query.copy(), step.choice.gain.copy(), step.choice.runner_up.copy()
-        each = 4 * (1 + self.queries.width)  # bytes of a key for each query
-        belief = self.bound_belief
-        for h in np.flatnonzero(left).tolist():
-            number, at = n_asked - int(stop_point.at[h]), n_known + int(stop_point.at[h])
-            key = state.histories.key(h)[: each * at]
-            latent = belief.latent_states(state.belief, h)
-            query[h] = choose_novelty_query(latent, self.queries, closed[h], number, self.seed, key)
-            gain[h], runner_up[h] = np.nan, UNKNOWN
-        reason = ["" if query[h] != UNKNOWN else why for h, why in enumerate(step.reason)]
-        choice = replace(step.choice, query=query, gain=gain, runner_up=runner_up)
-        return replace(step, state=replace(state, stop_point=stop_point), choice=choice, reason=reason)
 
     @single_threaded()
     def absorb(self, state: State[B], branches: Branches, watch: Watch) -> State[B]:
@@ -296,8 +265,7 @@ class Pursuit(NotebookCard, Generic[B]):
             certain &= True if self.channel is None else self.channel.certain[branches.queries]
             possible = narrow(self.queries, possible[parents], branches.queries, answers, certain)
             closed |= nothing_to_learn(self.queries, possible)
-        stop_point = state.stop_point.take(parents)
-        return State(histories, b, *known, closed, possible, watch.take(parents), skipped, impossible, stop_point)
+        return State(histories, b, *known, closed, possible, watch.take(parents), skipped, impossible)
 
     def know(self, state: State[B], branches: Branches) -> State[B]:
         """Absorb an answer that was known beforehand: it is not asked, costs nothing, and no rule is checked."""
@@ -511,7 +479,7 @@ class Pursuit(NotebookCard, Generic[B]):
         if asked != [query for query, _ in (*known, *history[:n])]:
             raise ValueError(f"since has the queries {asked}, which is not how the history begins; leave it out")
         for k, (query, answer) in enumerate(history[n:], start=n):
-            if k in needed or self.n_novelty_queries:
+            if k in needed:
                 step = self.propose(state)
                 state, watch = step.state, step.watch
             else:

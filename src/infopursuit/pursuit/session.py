@@ -94,11 +94,6 @@ class Session(NotebookCard):
         return self._step.reason[0] or None
 
     @property
-    def asks_novelty(self) -> bool:
-        """Whether the pursuit has stopped and the question is a novelty query."""
-        return self.question is not None and int(self._step.state.stop_point.at[0]) != UNKNOWN
-
-    @property
     def p_value(self) -> float | None:
         """The novelty p-value; None while the session goes on, and where the pursuit has no reference."""
         return self.explanation.p_value
@@ -158,7 +153,7 @@ class Session(NotebookCard):
     def go_on(self) -> Session:
         """Ask on after the stop, until nothing is left to ask."""
         rule = MaxQueries(2**31 - 1)
-        return self._again(replace(self.pursuit, stopping=rule, n_novelty_queries=0), dict(self.known))
+        return self._again(replace(self.pursuit, stopping=rule), dict(self.known))
 
     def _again(self, pursuit: Pursuit[Any], known: Mapping[int, Said]) -> Session:
         """The same answers to another pursuit, or with other answers known."""

@@ -8,7 +8,6 @@ from typing import Generic
 
 import numpy as np
 
-from infopursuit.calibration.novelty import StopPoint
 from infopursuit.pursuit.histories import BoolArray, Histories, number_bits
 from infopursuit.pursuit.protocols import B
 from infopursuit.pursuit.stopping import Watch
@@ -31,7 +30,6 @@ class State(Brief, Generic[B]):
     watch: Watch
     skipped: BoolArray  # (H,) the last query was not answered
     impossible: BoolArray  # (H,) the last answer is impossible
-    stop_point: StopPoint  # where the pursuit stopped, if novelty queries follow
 
     def __len__(self) -> int:
         return len(self.histories)

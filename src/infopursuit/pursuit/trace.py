@@ -35,7 +35,7 @@ class Trace(NotebookCard):
     standard errors. posteriors: (B, K + 1, C), the prior first, the last one repeated after the stop; posterior_errors
     their standard errors. log_evidence: (B, K + 1) log p(answers so far), repeated in the same way. length: (B,)
     queries asked. settled_at: (B,) the paper's L. stop_reason: (B,). exact_gains: whether every gain is exact.
-    novelty_from: (B,) queries asked before the novelty queries, -1 where the pursuit has none. soft_answers:
+    soft_answers:
     {(input, step): answer} of those that are not certain; `answers` has the most probable cells there. query_costs:
     (Q,) what each query costs, None without costs. p_values: (B,) novelty p-values, None without a reference. numbers:
     (B, K) the number that was answered, NaN where it was none; None where no query is numeric. known: B histories of
@@ -59,7 +59,6 @@ class Trace(NotebookCard):
     stop_reason: Any
     classes: Any
     exact_gains: bool
-    novelty_from: IntArray
     query_set: QuerySet = field(repr=False)
     soft_answers: Mapping[tuple[int, int], SoftAnswer] = field(default_factory=dict, repr=False)
     query_costs: FloatArray | None = field(default=None, repr=False)
@@ -101,16 +100,9 @@ class Trace(NotebookCard):
         return np.asarray(np.where(self.queries >= 0, self.query_costs[self.queries], 0.0).sum(axis=1))
 
     @property
-    def n_novelty_queries(self) -> IntArray:
-        """(B,) how many of the last queries were novelty queries."""
-        return np.asarray(np.where(self.novelty_from < 0, 0, self.length - self.novelty_from))
-
-    @property
     def surprisal(self) -> FloatArray:
-        """(B,) -log p(answers) in nats: of the novelty queries given the answers before them, or of all answers where
-        there are no novelty queries; infinite for answers that are impossible."""
-        begin = np.maximum(self.novelty_from, 0)
-        found = self.log_evidence[np.arange(len(self)), begin] - self.log_evidence[:, -1]
+        """(B,) -log p(answers) in nats; infinite for answers that are impossible."""
+        found = self.log_evidence[:, 0] - self.log_evidence[:, -1]
         return np.asarray(np.where(self.stop_reason == "impossible", np.inf, np.maximum(found, 0.0)))
 
     def known_history(self, i: int) -> History:
@@ -200,7 +192,6 @@ class Trace(NotebookCard):
             shape=getattr(qs, "shape", None),
             levels=getattr(qs, "n_levels", 2),
             channels=getattr(qs, "channels", 1),
-            n_novelty_queries=int(self.n_novelty_queries[i]),
             p_value=None if self.p_values is None else float(self.p_values[i]),
         )
 
@@ -227,7 +218,6 @@ class TraceWriter:
     def __init__(self, n_inputs: int, pursuit: Any) -> None:
         self.pursuit = pursuit
         self.length, self.settled_at = np.zeros((2, n_inputs), dtype=np.int64)
-        self.novelty_from = np.full(n_inputs, UNKNOWN, dtype=np.int64)
         self.stop_reason = np.full(n_inputs, "", dtype=object)
         self.soft_answers: dict[tuple[int, int], SoftAnswer] = {}
         # (inputs, step, what belongs to the query, or what was believed before and after)
@@ -264,7 +254,6 @@ class TraceWriter:
         """Some inputs have stopped at a step of the engine."""
         self.stop_reason[inputs] = [step.reason[h] or "open" for h in place]
         self.settled_at[inputs] = step.settled[place]
-        self.novelty_from[inputs] = step.state.stop_point.at[place]
 
     def finish(self, known: tuple[History, ...]) -> Trace:
         """The trace, as long as the longest input; what was believed last is repeated after the stop."""
@@ -299,7 +288,6 @@ class TraceWriter:
             stop_reason=self.stop_reason.astype(str),
             classes=np.asarray(pursuit.classes),
             exact_gains=pursuit.exact_gains,
-            novelty_from=self.novelty_from,
             query_set=queries,
             soft_answers=self.soft_answers,
             query_costs=pursuit.query_costs if pursuit.costs else None,

@@ -13,7 +13,7 @@ from infopursuit.saving import parts as parts
 from infopursuit.saving.registry import Arrays, encode
 from infopursuit.support.types import ModelFormatError
 
-PLAIN = {"patience": 0, "n_novelty_queries": 0, "seed": 0, "memory_limit": 1, "learnt": bool, "label_name": str}
+PLAIN = {"patience": 0, "seed": 0, "memory_limit": 1, "learnt": bool, "label_name": str}
 """The plain fields of a pursuit: the least whole number, or a type."""
 PARTS = ("stopping", "noise", "costs", "constraints", "calibrator", "novelty")
 """The parts of a pursuit that are saved by their own entry, beside queries, belief and acquisition function."""

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from infopursuit.pursuit.histories import BoolArray, Histories
-from infopursuit.pursuit.protocols import Acquisition, Belief, Budget, Capabilities, Estimate
+from infopursuit.pursuit.protocols import Acquisition, Belief, Budget, Capabilities, Estimate, Unit
 from infopursuit.strategies.generative.exact import LatentBelief, class_entropy, log_normalised
 from infopursuit.support.checks import number
 from infopursuit.support.types import FloatArray, IntArray
@@ -172,10 +172,6 @@ class OpinionPool(LogPool):
         """(H, answers) p(answer | history) of one query, by the generative member."""
         rows = np.ones(len(self.log_evidence(b)), dtype=bool)
         return np.asarray(self.generative.answer_distribution(self.predicting(b, rows), query))
-
-    def latent_states(self, b: PoolState, h: int) -> Any:
-        """Those of the generative member, see `Exact.latent_states`."""
-        return self.generative.latent_states(b.generative, h)
 
     def gains(self, settings: MutualInformation, costs: FloatArray | None, noise: NoiseChannel | None) -> PoolGains:
         """The mutual information of queries under this belief."""

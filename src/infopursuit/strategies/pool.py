@@ -82,7 +82,6 @@ def pool(
         patience=0,
         calibrator=None,
         novelty=None,
-        n_novelty_queries=0,
     )
     found: list[tuple[FloatArray, FloatArray, IntArray]] = []
     observed, rows = pursuit.queries.read(X), at_first.rows_at_a_time()

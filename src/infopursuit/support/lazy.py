@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 EXTRAS = {"torch": "networks"}
@@ -22,3 +23,11 @@ def lazy_name(package: str, modules: Mapping[str, str], name: str) -> Any:
             raise
         short = f"ip.{package.removeprefix('infopursuit').removeprefix('.')}.{name}".replace("..", ".")
         raise ImportError(f"{short} needs {missing}: pip install infopursuit[{EXTRAS[missing]}]") from error
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported, without importing it."""
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False

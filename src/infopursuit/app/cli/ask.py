@@ -332,7 +332,7 @@ class Talk:
         if session.posterior.max() >= LEADS and session.question is not None:
             self.terminal.tell(case.summary(session.explanation, self.queries, words))
         show_posterior(session, self.terminal, words)
-        if self.is_case and session.question is not None and not self.asks_on and not session.asks_novelty:
+        if self.is_case and session.question is not None and not self.asks_on:
             found = case.remaining(session)
             if found is not None and found.high:
                 self.terminal.tell(case.say_remaining(found, words) + words("full_stop"), style="faint")
@@ -375,8 +375,6 @@ def show_question(session: Session, terminal: Terminal, words: Messages) -> None
     question, queries, costs = session.question, session.pursuit.queries, session.pursuit.costs
     assert question is not None
     head = [words("ask.question", k=len(session.history) + 1)]
-    if session.asks_novelty:
-        head.append(words("ask.novelty_query"))
     if costs is not None:
         head.append(words("ask.costs", cost=amount(float(session.pursuit.query_costs[question.index]))))
     terminal.head(words.texts["comma"].join(head))
@@ -420,8 +418,8 @@ def show_posterior(session: Session, terminal: Terminal, words: Messages) -> Non
 def show_why(session: Session, terminal: Terminal, words: Messages) -> None:
     """Why the question is asked: its information gain, and the posterior after each answer."""
     question, second, gains = session.question, session.runner_up, session.gains
-    if question is None or session.asks_novelty:
-        return terminal.tell(words("why.novelty"))
+    if question is None:
+        return
 
     def bits(nats: Any) -> str:
         return words.number(f"{max(float(nats), 0.0) / np.log(2):.2f}")
@@ -442,7 +440,6 @@ def show_why(session: Session, terminal: Terminal, words: Messages) -> None:
         terminal.tell(text, indent=2, hanging=2)
     if second is not None:
         terminal.tell(words("why.second", question=words.question(second), gain=bits(gains[second.index])))
-    return None
 
 
 def show_help(session: Session, terminal: Terminal, words: Messages) -> None:

@@ -62,7 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(facts: {tabular.MIN_GAIN})")  # fmt: skip
     add("--max-queries", type=whole, metavar="N", help="stop after N questions (examples: 12)")
     add("--max-cost", type=amount, metavar="COST", help="never spend more on the questions about one input")
-    add("--time-limit", type=amount, metavar="S", help="seconds for choosing a question (work is reduced to fit)")
     add("--patience", type=whole, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
     add("--answer-error", type=share, default=tabular.ANSWER_ERROR, metavar="E", help="facts: probability that an "
         f"answer is not as stated ({tabular.ANSWER_ERROR})")  # fmt: skip
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
                        max_rows=args.max_rows, seed=args.seed)  # fmt: skip
     _introduce(args, rows, terminal)
     settings = {**_stopping(args, rows.facts), "patience": args.patience, "random_state": args.seed, "max_rows": None}
-    settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": args.time_limit}
+    settings |= {"costs": given.costs or None, "constraints": given.constraints or None}
     settings |= {"strategy": args.strategy, "assess": args.assess}
     if rows.facts:
         if args.strategy == "empirical":

@@ -45,7 +45,6 @@ COMMANDS = (  # in the order of the help text
     Command("evaluate", "accuracy, queries, calibration and baselines of a model"),
     Command("serve", "serve models over HTTP, with a page to answer questions"),
     Command("inspect", "show a strategy tree, query frequencies, model card"),
-    Command("sweep", "evaluate many settings and compare them"),
 )
 
 

@@ -196,11 +196,10 @@ def _checksum(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class JobFolder:
-    """A folder for a job. traces: the name of what it writes. suffix: of its files; None: as the name has it."""
+    """A folder for a job. traces: the name of what it writes."""
 
     folder: Path
     traces: str
-    suffix: str | None = None
 
     @contextmanager
     def begun(self, about: dict[str, Any], *, again: bool = False) -> Iterator[None]:
@@ -249,7 +248,7 @@ class JobFolder:
 
     def part(self, number: int) -> Path:
         """Where the rows of a part go."""
-        return self.folder / self.traces / f"part-{number:06d}{self.suffix or Path(self.traces).suffix}"
+        return self.folder / self.traces / f"part-{number:06d}{Path(self.traces).suffix}"
 
     def finish(self, number: int, told: dict[str, Any]) -> dict[str, Any]:
         """Say that a part is finished, and what came of it."""

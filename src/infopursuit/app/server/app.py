@@ -1,19 +1,15 @@
-"""The application: its routes, and the uvicorn server that runs it."""
+"""The application and its routes."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import mimetypes
-import signal
-import socket
-import threading
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
-import uvicorn
 from cachetools import LRUCache
 from fastapi import FastAPI, Path, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -25,10 +21,9 @@ from infopursuit.app.server import fitting, inference, schemas
 from infopursuit.app.server.errors import Problem, add_error_handlers, invalid
 from infopursuit.app.server.fitting import Uploads
 from infopursuit.app.server.language import catalogue, words_for
-from infopursuit.app.server.limits import MODEL_VERSION, HeadTimer, Limits, RequestMiddleware, Workers, limit_torch
-from infopursuit.app.server.observability import Metrics, log
-from infopursuit.app.server.processes import Readiness
-from infopursuit.app.server.registry import Loader, Reloader, ServedModel
+from infopursuit.app.server.limits import MODEL_VERSION, Limits, RequestMiddleware, Workers, limit_torch
+from infopursuit.app.server.observability import Metrics, log_error
+from infopursuit.app.server.registry import Loader, ServedModel
 from infopursuit.app.server.schemas import COMMON_ERRORS, ERRORS
 from infopursuit.app.server.security import Embedding, Token
 from infopursuit.support.messages import Messages
@@ -37,9 +32,7 @@ from infopursuit.support.types import History
 BATCH = 4  # inputs that are explained together; between two batches the requests of others have their turn
 MAX_PAGE = 500  # queries in one response
 CACHE_BYTES, ENTRY_BYTES = 16 * 2**20, 2048  # responses, each with so much for its history
-HEAD_BYTES = 16 * 2**10  # of a request line with all headers
 RETRY_LOADING = 1  # seconds
-LINGER = 1.0  # seconds that connections stay open when the server stops, for requests that are on their way
 DESCRIPTION = (
     "A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the whole "
     "history each time, and the same history always gets the same answer."
@@ -59,8 +52,8 @@ class PageFiles(StaticFiles):
 
 def create_app(
     models: dict[str, ServedModel], limits: Limits | None = None, *, loaders: dict[str, Loader] | None = None,
-    hosts: frozenset[str] | None = None, token: Token | None = None, reloader: Reloader | None = None,
-    embedding: Embedding | None = None, fit: bool = False, readiness: Readiness | None = None,
+    hosts: frozenset[str] | None = None, token: Token | None = None,
+    embedding: Embedding | None = None, fit: bool = False,
 ) -> FastAPI:  # fmt: skip
     """The application that serves some models: an ASGI application for the root of a host.
 
@@ -71,14 +64,14 @@ def create_app(
     loaders: of further models, which are added to ``models`` while the server already answers.
     hosts: allowed Host headers, None for any.
     token: what clients must show, None for nothing.
-    reloader: replaces ``models``; a request is answered by the version that is there when it comes.
     embedding: other origins that may ask the API, and that may show the page in a frame.
     fit: whether visitors may upload tables, see `infopursuit.app.server.fitting`.
-    readiness: shared with other processes of this server.
     """
-    limits, metrics, readiness = limits or Limits(), Metrics(), readiness or Readiness()
+    limits = limits or Limits()
+    metrics = Metrics()
     uploads = Uploads() if fit else None
     loading = dict(loaders or {})
+    failed: set[str] = set()
     loaded, names = {name: asyncio.Event() for name in loading}, [*models, *loading]
     workers = Workers([*names, *([fitting.POOL] if fit else [])], limits, metrics)
     cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=lambda content: ENTRY_BYTES + len(content))
@@ -87,8 +80,6 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        if reloader and threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.trigger)
         for name, model in models.items():
             await workers.run(name, partial(_warm_up, model), float("inf"))
         background = asyncio.create_task(prepare())
@@ -99,24 +90,20 @@ def create_app(
         workers.close()
 
     async def prepare() -> None:
-        """Load one model after the other, then look for new ones until cancelled."""
-        try:
-            for name, load in list(loading.items()):
+        """Load one model after the other."""
+        for name, load in list(loading.items()):
+            try:
                 models[name] = await workers.run(name, partial(_load, load), float("inf"))
-                del loading[name]
-                loaded[name].set()
-        except Exception as error:
-            app.state.failure = error  # which ends the server
-            return
-        readiness.set()
-        if reloader is not None:
-            await reloader.run(_warm_up)
+            except Exception as error:
+                log_error("not loaded", error, model=name)
+                failed.add(name)
+            del loading[name]
+            loaded[name].set()
 
     app = FastAPI(
         title="infopursuit", version=__version__, description=DESCRIPTION, redirect_slashes=False, lifespan=lifespan,
         docs_url=None, redoc_url=None,  # they load their scripts from elsewhere
     )  # fmt: skip
-    app.state.workers, app.state.head_timers, app.state.stopping, app.state.failure = workers, {}, False, None
     app.add_middleware(
         RequestMiddleware, limits=limits, metrics=metrics, hosts=hosts, token=token, models=names,
         embedding=embedding or Embedding(), max_bodies={fitting.PATH: 2 * fitting.MAX_BYTES} if fit else {},
@@ -135,6 +122,8 @@ def create_app(
             remedy = f"try again in {RETRY_LOADING} s; /readyz says when all models are there"
             found = {"field": "name", "value": name, "remedy": remedy}
             raise Problem(503, "the model is loading", **found, retry_after=RETRY_LOADING)
+        if name in failed:
+            raise Problem(500, "the model could not be loaded", field="name", value=name, remedy="see the server's log")
         if name not in models:
             remedy = f"the models are {', '.join(names) or 'none'}"
             raise Problem(404, "no such model", field="name", value=name, remedy=remedy)
@@ -160,7 +149,7 @@ def create_app(
         return JSONResponse({"models": found, "loading": list(loading), "fit": fit})
 
     @app.get("/v1/models/{name}", response_model=schemas.ModelPage, tags=["models"],
-             responses={**COMMON_ERRORS, **{status: ERRORS[status] for status in (404, 422, 503)}},
+             responses={**COMMON_ERRORS, **{status: ERRORS[status] for status in (404, 422)}},
              summary="A model and its queries, some at a time")  # fmt: skip
     async def get_model(
         name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100,
@@ -243,7 +232,7 @@ def create_app(
     if uploads is not None:
 
         @app.post(fitting.PATH, response_model=schemas.FitResponse, tags=["models"],
-                  responses={status: told for status, told in ERRORS.items() if status not in (404, 409, 503)},
+                  responses={status: told for status, told in ERRORS.items() if status not in (404, 409)},
                   summary="Fit a table, one at a time; the model is kept for an hour")  # fmt: skip
         async def post_fit(request: schemas.FitRequest) -> Response:
             model, told = await uploads.fit(request)
@@ -259,9 +248,9 @@ def create_app(
     @app.get("/readyz", response_model=schemas.Ready, responses={503: {"model": schemas.Ready}}, tags=["operating"],
              summary="Whether all models are loaded: 200, else 503")  # fmt: skip
     async def ready() -> Response:
-        state = "stopping" if app.state.stopping else "ready" if readiness.all else "loading"
-        if state == "ready":
-            return JSONResponse({"status": state})
+        if not loading and not failed:
+            return JSONResponse({"status": "ready"})
+        state = "loading" if loading else "failed"
         return JSONResponse({"status": state}, 503, {"retry-after": str(RETRY_LOADING)})
 
     @app.get("/metrics", response_class=PlainTextResponse, responses=COMMON_ERRORS, tags=["operating"],
@@ -304,48 +293,3 @@ def _words(request: schemas.CaseRequest) -> Messages:
 
 def _dump(data: Any) -> bytes:
     return json.dumps(data, allow_nan=False).encode()
-
-
-class Server(uvicorn.Server):
-    """Stops gracefully: takes no new connections, says ``connection: close``, and finishes what has begun."""
-
-    def __init__(self, app: FastAPI, limits: Limits) -> None:
-        config = uvicorn.Config(
-            app, ws="none", log_config=None, access_log=False, server_header=False, proxy_headers=False,
-            limit_concurrency=2 * limits.max_requests, h11_max_incomplete_event_size=HEAD_BYTES,
-            timeout_keep_alive=limits.keep_alive, timeout_graceful_shutdown=limits.grace,
-        )  # fmt: skip
-        config.load()
-        protocol, timers = config.http_protocol_class, app.state.head_timers
-
-        class TimedProtocol(protocol):  # type: ignore[misc, valid-type]
-            def connection_made(self, transport: asyncio.Transport) -> None:
-                super().connection_made(transport)
-                self._client = transport.get_extra_info("peername")[:2]
-                timers[self._client] = HeadTimer(transport)
-                timers[self._client].start(limits.timeout)
-
-            def connection_lost(self, exc: Exception | None) -> None:
-                super().connection_lost(exc)
-                timers.pop(self._client).stop()
-
-        config.http_protocol_class = TimedProtocol
-        super().__init__(config)
-        self.app = app
-
-    async def on_tick(self, counter: int) -> bool:
-        return await super().on_tick(counter) or self.app.state.failure is not None
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        log("stopping", connections=len(self.server_state.connections))
-        for _ in range(3):  # accept those who have connected already
-            await asyncio.sleep(0)
-        for server in self.servers:
-            server.close()
-        for listener in sockets or []:
-            listener.close()
-        self.app.state.stopping = True
-        if self.server_state.connections:
-            await asyncio.sleep(LINGER)
-        await super().shutdown(sockets)
-        log("stopped", answered=self.server_state.total_requests)

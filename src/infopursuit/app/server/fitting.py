@@ -40,7 +40,7 @@ class Uploads:
             remedy = f"the columns are {', '.join(header[:8])}{', ...' if len(header) > 8 else ''}"
             raise invalid("the table has no such column", "label", request.label, remedy)
         if self._busy.locked():
-            raise Problem(429, "another table is being fitted", remedy="try again in a minute", retry_after=30)
+            raise Problem(503, "another table is being fitted", remedy="try again in a minute", retry_after=30)
         async with self._busy:
             with tempfile.TemporaryDirectory(prefix="infopursuit-") as folder:
                 told = await _fit(Path(folder), request.table, request.label, "\t" in request.table.split("\n", 1)[0])

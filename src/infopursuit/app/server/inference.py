@@ -371,9 +371,9 @@ def _ranked(model: ServedModel, gains: Any, best: int, top: int, words: Messages
 
 def _why(model: ServedModel, state: State[Any], query: int, gain: float, gains: Any, words: Messages) -> dict[str, Any]:
     """The expected information gain, and where this is cheap the posterior after each answer."""
-    pursuit, sentence = model.pursuit, words("why.novelty")
-    if np.isnan(gain):  # a check
-        gain = float(np.nan_to_num(gains[query]))
+    pursuit = model.pursuit
+    if np.isnan(gain):  # the strategy has scores, which are not information
+        gain, sentence = float(np.nan_to_num(gains[query])), words("why.score")
     else:
         entropy_bits, bits = (_amount(nats)["bits"] for nats in (entropy(state.posterior[0]), gain))
         share = f" ({words.percent(bits / entropy_bits)})" if entropy_bits > 1e-9 else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import secrets
 import sys
 import time
@@ -23,23 +22,36 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 MODEL_VERSION, REQUEST_ID = "x-model-version", "x-request-id"
-PROBES = ("/healthz", "/readyz")
 CLIENT_CLOSED = 499  # in logs and metrics, where the client has disconnected
 DRAIN_BYTES = 8 * 2**20  # of a body that is too long: closing a connection with unread bytes loses the response
-SMOOTHING = 0.1  # weight of the last task in the moving mean of their duration
-MAX_RETRY_AFTER = 60
-HEAD_TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 @dataclass(frozen=True)
 class Limits:
     """Bounds on requests.
 
-    max_body, max_total_body: bytes of one request body, and of all in memory. max_history: answers in a history.
-    max_inputs: of one ``explain``. max_queue, max_total_queue: requests that wait for or run on one model, and on all.
-    max_requests: requests processed at once, and half of the connections. timeout: seconds for the head of a request,
-    for its body, and for its work, each. write_timeout: until a response is read. keep_alive: until an idle connection
-    is closed. grace: for requests to finish when the server stops.
+    Parameters
+    ----------
+    max_body : int, default=2**20
+        Bytes of one request body.
+    max_total_body : int, default=64 * 2**20
+        Bytes of all request bodies in memory.
+    max_history : int, default=256
+        Answers in a history.
+    max_inputs : int, default=64
+        Inputs of one ``explain`` request.
+    max_queue : int, default=256
+        Requests that wait for one model or run on it.
+    max_connections : int, default=512
+        Open connections, enforced by uvicorn.
+    timeout : float, default=10
+        Seconds for the body of a request, and for its work, each.
+    write_timeout : float, default=30
+        Seconds until a client has read a response.
+    keep_alive : int, default=20
+        Seconds until an idle connection is closed.
+    grace : int, default=25
+        Seconds for requests to finish when the server stops.
     """
 
     max_body: int = 2**20
@@ -47,8 +59,7 @@ class Limits:
     max_history: int = 256
     max_inputs: int = 64
     max_queue: int = 256
-    max_total_queue: int = 384
-    max_requests: int = 512
+    max_connections: int = 512
     timeout: float = 10.0
     write_timeout: float = 30.0
     keep_alive: int = 20
@@ -56,40 +67,36 @@ class Limits:
 
 
 class Workers:
-    """One thread for each model, with a queue of bounded length: a model needs no locks. A request is refused at once
-    when the queue is full, or so long that the time limit would be reached first."""
+    """One thread for each model, with a queue of bounded length: a model needs no locks.
+
+    A request is refused at once when the queue is full.
+    """
 
     def __init__(self, names: Iterable[str], limits: Limits, metrics: Metrics | None = None) -> None:
         self.limits, self._gauge = limits, (metrics or Metrics()).queue_length
         self._pools = {name: ThreadPoolExecutor(1, f"model-{name}", initializer=limit_torch) for name in names}
         self.queued = dict.fromkeys(self._pools, 0)
-        self._durations = dict.fromkeys(self._pools, 0.0)  # moving means, each written by its thread alone
-
-    @property
-    def n_queued(self) -> int:
-        return sum(self.queued.values())
 
     def deadline(self) -> float:
         return time.monotonic() + self.limits.timeout
 
     async def run(self, name: str, task: Callable[[], Result], until: float | None = None) -> Result:
-        """The result of a task; `Problem` where the queue is full (429) or the time is up (503, 504). ``until``: the
-        deadline of a request that was admitted before, which is not refused now."""
-        if until is None:
-            self._check_queue(name)
+        """The result of a task; `Problem` where the queue is full (503) or the time is up (503, 504).
+
+        ``until``: the deadline of a request that was admitted before, which is not refused now.
+        """
+        if until is None and self.queued[name] >= self.limits.max_queue:
+            raise _busy(f"the model {name} has {self.queued[name]} requests queued, as many as it may")
+
         deadline = self.deadline() if until is None else until
         begun = False
 
         def timed() -> Result:
             nonlocal begun
-            start = time.monotonic()
-            if start > deadline:
+            if time.monotonic() > deadline:
                 raise TimeoutError
             begun = True
-            try:
-                return task()
-            finally:
-                self._durations[name] += SMOOTHING * (time.monotonic() - start - self._durations[name])
+            return task()
 
         def done(future: asyncio.Future[Result]) -> None:
             self.queued[name] -= 1
@@ -115,42 +122,11 @@ class Workers:
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _check_queue(self, name: str) -> None:
-        n, wait = self.queued[name], self.queued[name] * self._durations[name] - self.limits.timeout
-        if n >= self.limits.max_queue:
-            raise _busy(f"the model {name} has {n} requests queued, as many as it may")
-        if self.n_queued >= self.limits.max_total_queue:
-            raise _busy(f"the server has {self.n_queued} requests queued, as many as it may")
-        if wait > 0:
-            later = min(MAX_RETRY_AFTER, math.ceil(wait))
-            raise _busy(f"the {n} requests that are queued for the model {name} take too long", later)
-
 
 def limit_torch() -> None:
     """Let torch use one thread in this thread, if it is loaded: several would wait for each other."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-
-
-class HeadTimer:
-    """Closes a connection when the next request head takes too long, which uvicorn does not limit."""
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self.transport = transport
-        self._handle: asyncio.TimerHandle | None = None
-
-    def start(self, seconds: float) -> None:
-        self.stop()
-        self._handle = asyncio.get_running_loop().call_later(seconds, self._close)
-
-    def stop(self) -> None:
-        if self._handle is not None:
-            self._handle.cancel()
-
-    def _close(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.write(HEAD_TIMEOUT)
-            self.transport.close()
 
 
 class ClientDisconnected(Exception):
@@ -175,8 +151,7 @@ class RequestMiddleware:
     """Every request passes here (pure ASGI): host, token, limits, response headers, errors, log and metrics.
 
     hosts: allowed Host headers, None for any. models: names that the log may tell. embedding: other origins that may
-    ask. max_bodies: bytes of a body, for paths that take more or fewer than the limits say. The state of the app has
-    ``head_timers``, by client address, and ``stopping``.
+    ask. max_bodies: bytes of a body, for paths that take more or fewer than the limits say.
     """
 
     app: ASGIApp
@@ -187,33 +162,26 @@ class RequestMiddleware:
     models: Iterable[str] = ()
     embedding: Embedding = field(default_factory=Embedding)
     max_bodies: Mapping[str, int] = field(default_factory=dict)
-    in_flight: int = 0
     body_bytes: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        exchange, state = Exchange(), scope["app"].state
+        exchange = Exchange()
         security = self.embedding.headers(next((v for k, v in scope["headers"] if k == b"origin"), None))
-        timer = state.head_timers.get(tuple(scope["client"] or ()))
-        if timer is not None:
-            timer.stop()
 
         async def respond(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exchange.status, headers = message["status"], list(message.get("headers", []))
                 exchange.version = next((v.decode() for k, v in headers if k == MODEL_VERSION.encode()), None)
                 headers += _encoded({**security, REQUEST_ID: exchange.id})
-                if state.stopping and (b"connection", b"close") not in headers:
-                    headers.append((b"connection", b"close"))
                 message["headers"] = headers
             else:
                 exchange.bytes_out += len(message.get("body", b""))
             await send(message)
 
         self.metrics.in_flight.inc()
-        self.in_flight += 1
         try:
             await self._admit(scope, receive, respond, exchange)
         except Problem as problem:
@@ -231,11 +199,8 @@ class RequestMiddleware:
                 await _send_problem(Problem(500, "internal server error", remedy=remedy), respond)
         finally:
             self.body_bytes -= exchange.bytes_held
-            self.in_flight -= 1
             self.metrics.in_flight.dec()
             self._record(scope, exchange)
-            if timer is not None:
-                timer.start(self.limits.keep_alive + self.limits.timeout)
 
     async def _admit(self, scope: Scope, receive: Receive, respond: Send, exchange: Exchange) -> None:
         check_host(scope["headers"], self.hosts)
@@ -245,8 +210,6 @@ class RequestMiddleware:
             return await respond({"type": "http.response.body", "body": b""})
         if self.token is not None:
             self.token.check(scope["path"], scope["headers"])
-        if self.in_flight > self.limits.max_requests and scope["path"] not in PROBES:
-            raise _busy(f"the server processes {self.limits.max_requests} requests, as many as it may")
         bodies = [await self._read_body(scope, receive, exchange)]
 
         async def receive_again() -> Message:
@@ -297,9 +260,8 @@ class RequestMiddleware:
         )  # fmt: skip
 
 
-def _busy(title: str, retry_after: int = 1) -> Problem:
-    remedy = f"try again in {retry_after} s, or run more processes of the server"
-    return Problem(429, title, remedy=remedy, retry_after=retry_after)
+def _busy(title: str) -> Problem:
+    return Problem(503, title, remedy="try again soon, or start the server with more --workers", retry_after=1)
 
 
 async def _send_problem(problem: Problem, send: Send) -> None:

@@ -11,8 +11,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import PurePath
 from types import TracebackType
@@ -66,29 +65,32 @@ def frames(trace: TracebackType | None) -> list[str]:
     return [f"{'/'.join(PurePath(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}" for frame in found]
 
 
-@contextmanager
-def configured_logging(style: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Within it, the server and its libraries log to stderr: ``json`` or ``text`` with a line for each request,
-    ``quiet`` with errors only; afterwards everything is as before."""
+def configure_logging(style: str, stream: TextIO | None = None) -> ExitStack:
+    """Let the server and its libraries log to stderr: ``json`` or ``text`` with a line for each request, ``quiet`` with
+    errors only. Used in a ``with`` statement, it restores what was before at the end."""
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(Formatter(style == JSON))
-    before = []
+    restore = ExitStack()
+
     for name in LOGGERS:
         logger = logging.getLogger(name)
-        before.append((logger, logger.handlers, logger.level, logger.propagate))
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.ERROR if name.startswith("uvicorn") else logging.WARNING)
-    level, EVENTS.propagate = EVENTS.level, True
+        restore.callback(_set_logger, logger, logger.handlers, logger.level, logger.propagate)
+        _set_logger(logger, [handler], logging.ERROR if name.startswith("uvicorn") else logging.WARNING, False)
+
+    restore.callback(EVENTS.setLevel, EVENTS.level)
+    EVENTS.propagate = True
     EVENTS.setLevel(logging.WARNING if style == QUIET else logging.INFO)
+
+    restore.callback(logging.captureWarnings, False)
     logging.captureWarnings(True)
-    try:
-        yield
-    finally:
-        logging.captureWarnings(False)
-        EVENTS.setLevel(level)
-        for logger, handlers, old, propagate in before:
-            logger.handlers, logger.propagate = handlers, propagate
-            logger.setLevel(old)
+
+    return restore
+
+
+def _set_logger(logger: logging.Logger, handlers: list[logging.Handler], level: int, propagate: bool) -> None:
+    logger.handlers = handlers
+    logger.propagate = propagate
+    logger.setLevel(level)
 
 
 class Formatter(logging.Formatter):

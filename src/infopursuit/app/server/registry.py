@@ -1,13 +1,9 @@
-"""The models of a server: loaded from where the operator said, and loaded again when saved anew."""
+"""The models of a server: found where the operator said, and loaded one after the other."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,21 +12,17 @@ from typing import Any
 from cachetools import LRUCache
 
 from infopursuit.app import shipped
-from infopursuit.app.server.limits import limit_torch
-from infopursuit.app.server.observability import log
 from infopursuit.estimator.storage import from_files_for_command
 from infopursuit.pursuit.loop import Pursuit
 from infopursuit.pursuit.state import State
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import YES_NO
-from infopursuit.saving.files import MANIFEST, read_manifest, read_model
+from infopursuit.saving.files import MANIFEST, read_model
 from infopursuit.support.types import History
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 STATE_BYTES, GAIN_BYTES = 32 * 2**20, 8 * 2**20
 """What is remembered of each model: states of recent histories, and gains, enough for a hundred conversations."""
-RELOAD_INTERVAL = 1.0
-MAX_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -92,8 +84,18 @@ Loader = Callable[[], ServedModel]
 
 
 def find_models(named: Sequence[str], folder: Path | None = None) -> dict[str, Loader]:
-    """What loads the models that were named (one of the package, FOLDER, or NAME=FOLDER), and all in the subfolders of
-    a folder; those of the package where nothing is named. Manifests are checked at once, tensors when they are read."""
+    """What loads each model of the server.
+
+    Parameters
+    ----------
+    named : sequence of str
+        Each the name of a shipped model, ``FOLDER``, or ``NAME=FOLDER``.
+    folder : Path or None, default=None
+        Every saved model in its subfolders is served too.
+
+    Without arguments these are all shipped models whose optional packages are installed. Files are read and checked at
+    once, so that a damaged model is reported before the server listens.
+    """
     models: dict[str, Loader] = {}
     wanted = [_parse(text) for text in named]
     if folder is not None:
@@ -103,13 +105,18 @@ def find_models(named: Sequence[str], folder: Path | None = None) -> dict[str, L
         if not found:
             raise ValueError(f"--models-dir {folder} has no subfolder with a {MANIFEST}; save models into it first")
         wanted += [(path.name, path) for path in found]
-    for name, path in wanted if named or folder is not None else [(name, None) for name in shipped.names()]:
+    if not named and folder is None:
+        wanted = [(name, None) for name in shipped.names() if shipped.is_usable(name)]
+
+    for name, path in wanted:
         if not NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not a valid model name; say NAME={path} with letters, digits, '.', '_', '-'")
         if name in models:
             raise ValueError(f"two models are called {name!r}; say NAME=FOLDER to rename one")
+        if path is None and not shipped.is_usable(name):
+            raise ImportError(f"the model {name} needs numba; pip install 'infopursuit[images]'")
         if path is not None:
-            read_manifest(shipped.check_folder(path))
+            read_model(shipped.check_folder(path))
         models[name] = partial(load_shipped, name) if path is None else partial(load_folder, name, path)
     return models
 
@@ -150,67 +157,3 @@ def served(
     pursuit = (thing if isinstance(thing, Pursuit) else thing.pursuit_).clear_cache(GAIN_BYTES)
     told = summary or f"{len(pursuit.classes)} classes told apart by {len(pursuit.queries)} {pursuit.queries.kind}"
     return ServedModel(name, told, pursuit, version, source, thing)
-
-
-def version_of(path: Path) -> str:
-    """The first digits of the checksum of a manifest; empty where there is none."""
-    try:
-        return shipped.version(path)
-    except OSError:
-        return ""
-
-
-class Reloader:
-    """Replaces models that were saved anew. Running requests go on with the version that they began with.
-
-    always: check the folders every second; else only after `trigger`, as SIGHUP does.
-    """
-
-    def __init__(self, models: dict[str, ServedModel], *, always: bool) -> None:
-        self.models, self.always = models, always
-        self._seen: dict[str, Any] = {}
-        self._triggered = asyncio.Event()
-
-    def trigger(self) -> None:
-        self._triggered.set()
-
-    async def run(self, prepare: Callable[[ServedModel], None]) -> None:
-        """Check until cancelled. ``prepare``: warms a model up before it serves; if it fails, the old one stays."""
-        while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._triggered.wait(), RELOAD_INTERVAL if self.always else None)
-            triggered = self._triggered.is_set()
-            self._triggered.clear()
-            for old in [model for model in self.models.values() if model.source is not None]:
-                await asyncio.to_thread(self._check, old, triggered, prepare)
-
-    def _check(self, old: ServedModel, triggered: bool, prepare: Callable[[ServedModel], None]) -> None:
-        assert old.source is not None
-        stat = _stat(old.source)
-        if not triggered and stat == self._seen.get(old.name):
-            return
-        self._seen[old.name] = stat
-        limit_torch()
-        try:
-            if version_of(old.source) == old.version:
-                if triggered:
-                    log("unchanged", model=old.name, version=old.version)
-                return
-            new = load_folder(old.name, old.source)
-            prepare(new)
-        except Exception as error:  # whatever a folder holds, the old model stays
-            kind, reason = type(error).__name__, " ".join(str(error).split())[:MAX_REASON]
-            log("refused", logging.WARNING, model=old.name, kept=old.version, error=kind, reason=reason)
-            return
-        self.models[old.name] = new
-        log("reloaded", model=old.name, version=new.version, before=old.version)
-
-
-def _stat(folder: Path) -> tuple[tuple[str, int, int, int], ...] | None:
-    """Names, times and sizes of the files, also of tensors, which may be copied after the manifest that names them."""
-    try:
-        with os.scandir(folder) as files:
-            found = [(file.name, file.stat()) for file in files if file.is_file()]
-    except OSError:
-        return None
-    return tuple(sorted((name, stat.st_mtime_ns, stat.st_size, stat.st_ino) for name, stat in found))

@@ -346,7 +346,7 @@ class Health(BaseModel):
 
 
 class Ready(BaseModel):
-    status: str = Field(description="ready, loading or stopping")
+    status: str = Field(description="ready, loading, or failed where a model could not be loaded")
 
 
 class ProblemInfo(BaseModel):
@@ -366,8 +366,7 @@ ERRORS: Errors = {
         400: "not HTTP, or the body cannot be read", 401: "a token is required", 404: "no such model",
         408: "the request took too long to arrive", 409: "answers that are impossible together under the model",
         413: "the body is too long", 421: "unknown host name", 422: "a value in the request is invalid",
-        429: "too many requests; see Retry-After", 503: "the model is loading, or was busy for too long",
-        504: "the time limit was reached",
+        503: "too many requests, or the model is loading; see Retry-After", 504: "the time limit was reached",
     }.items()
 }  # fmt: skip
-COMMON_ERRORS: Errors = {status: ERRORS[status] for status in ERRORS if status in (400, 401, 408, 421, 429)}
+COMMON_ERRORS: Errors = {status: ERRORS[status] for status in ERRORS if status in (400, 401, 408, 421, 503)}

@@ -33,9 +33,10 @@ from infopursuit.pursuit.loop import Pursuit
 from infopursuit.pursuit.stopping import Confidence, MaxQueries
 from infopursuit.saving import files as model_files
 from infopursuit.strategies.generative.build import generative_pursuit
+from infopursuit.support.lazy import is_installed
 from infopursuit.support.types import FloatArray, ModelFormatError
 
-__all__ = ["fingerprint", "is_shipped", "load", "names", "open_model", "summary", "tumours", "version"]
+__all__ = ["fingerprint", "is_shipped", "is_usable", "load", "names", "open_model", "summary", "tumours", "version"]
 
 FOLDER = Path(__file__).parent
 VERSION_DIGITS = 12
@@ -65,11 +66,12 @@ THRESHOLD = 127.5
 
 @dataclass(frozen=True)
 class Shipped:
-    """A shipped model: one sentence, how it is read, and the files that define it."""
+    """A shipped model: one sentence, how it is read, the files that define it, and optional packages that it needs."""
 
     summary: str
     read: Callable[[], Any]
     files: tuple[str, ...]
+    needs: tuple[str, ...] = ()
 
 
 MODELS = {
@@ -93,6 +95,7 @@ MODELS = {
         "Handwritten digits of 28 x 28 pixels, as a trained VAE draws them, told apart by asking about 3 x 3 patches.",
         lambda: load_mnist(),
         (f"mnist/{SAMPLES}",),
+        needs=("numba",),
     ),
 }
 
@@ -105,6 +108,11 @@ def names() -> tuple[str, ...]:
 def is_shipped(name: Any) -> bool:
     """Whether there is a shipped model of this name."""
     return isinstance(name, str) and name in MODELS
+
+
+def is_usable(name: str) -> bool:
+    """Whether the optional packages that a shipped model needs are installed."""
+    return all(is_installed(package) for package in _find(name).needs)
 
 
 def summary(name: str) -> str:

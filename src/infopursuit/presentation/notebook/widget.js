@@ -85,7 +85,6 @@ function field(question, say) {
 function asking(question, say) {
   const parts = [element("h4", {}, question.sentence)];
   const few = question.buttons;
-  if (question.novelty) parts.push(element("p", { class: "ip-note" }, "Asked to detect an unusual input."));
   if (question.hint) parts.push(element("p", { class: "ip-note" }, question.hint));
   if (few) {
     const buttons = question.choices.map((choice, i) =>

@@ -45,7 +45,7 @@ def _question(session: Session, e: Explanation) -> dict[str, Any]:
     assert question is not None
     scale, choices = queries.scale(question.index), question.choices
     found: dict[str, Any] = {"sentence": question.sentence, "number": None if scale is None else scale.describe()}
-    found |= {"novelty": session.asks_novelty, "hint": ""}
+    found["hint"] = ""
     if isinstance(queries, Groups) and queries.components(question.index):
         parts = queries.components(question.index)
         found["cells"] = [{"name": part.name, "choices": list(part.choices), "value": UNKNOWN} for part in parts]

@@ -229,7 +229,6 @@ def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *
         noise=None,
         calibrator=None if calibrated else pursuit.calibrator,
         novelty=None,
-        n_novelty_queries=0,
         learnt=not calibrated,
         bindings=type(pursuit.bindings)(),
     )
@@ -250,7 +249,7 @@ def demonstrate(
     others than its teacher's (DAgger; Ross, Gordon and Bagnell, 2011).
     """
     observed, n = Observed.of(values), min(max_queries, len(pursuit.queries))
-    teacher = replace(pursuit, stopping=Confidence(CERTAIN) | MaxQueries(n), patience=0, n_novelty_queries=0)
+    teacher = replace(pursuit, stopping=Confidence(CERTAIN) | MaxQueries(n), patience=0)
     n_top = min(n_top, len(pursuit.queries))
     found = Demonstrations(
         np.full((len(observed), n), UNKNOWN, np.int64),

@@ -9,7 +9,6 @@ from infopursuit.pursuit.loop import Pursuit
 from infopursuit.pursuit.stopping import Confidence, Rule
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.strategies.generative.exact import Exact
-from infopursuit.strategies.generative.gains import check_time_limit, within_time_limit
 from infopursuit.support.checks import instance
 from infopursuit.support.lazy import lazy_name
 
@@ -34,7 +33,6 @@ def generative_pursuit(
     n_states: int = 1024,
     n_screened: int = 64,
     memory_limit: int = 2**29,
-    time_limit: float | None = None,
     **parts: Any,
 ) -> Pursuit[Any]:
     """Build the paper's pursuit on a generative model: mutual information under its posterior.
@@ -59,9 +57,6 @@ def generative_pursuit(
         See `MutualInformation`.
     memory_limit : int
         Bytes that the tables of one step may take.
-    time_limit : float, optional
-        How many seconds choosing a query may take. Work is timed when the pursuit is built, and
-        reduced until it is done in time.
     **parts
         The other parameters of `Pursuit`.
 
@@ -86,9 +81,8 @@ def generative_pursuit(
             f"model has {len(model.variables)} with {model.variables.n_slots}; fit the model on queries.observe(X)"
         )
 
-    check_time_limit(time_limit, exact_gains)
     seed = int(seed)
-    pursuit: Pursuit[Any] = Pursuit(
+    return Pursuit(
         queries,
         build_belief(model, queries, belief, seed, noisy=parts.get("noise") is not None),
         MutualInformation(exact_gains, n_states, n_screened, seed, memory_limit),
@@ -98,7 +92,6 @@ def generative_pursuit(
         memory_limit=int(memory_limit),
         **parts,
     )
-    return pursuit if time_limit is None else within_time_limit(pursuit, time_limit)
 
 
 def build_belief(model: Any, queries: QuerySet, belief: Any = "auto", seed: int = 0, *, noisy: bool = False) -> Any:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
-import warnings
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -19,8 +16,6 @@ from infopursuit.pursuit.protocols import Acquisition, Budget, Estimate
 from infopursuit.pursuit.ranking import ROUGH_TIE, Ranking, largest, resample
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.strategies.generative import answer_tables as tables
-from infopursuit.support.checks import number
-from infopursuit.support.progress import Progress
 from infopursuit.support.threads import side_by_side
 from infopursuit.support.types import TIE, UNKNOWN, FloatArray, IntArray
 
@@ -38,8 +33,6 @@ CACHE = 2**24
 """Bytes of partial products that are worked on at a time: they should stay in the cache."""
 ABREAST, AT_A_TIME = 4, 64
 """Products that are worked on at the same time, at the most, and histories in each of them."""
-TRIES = 3
-"""A choice is within a time limit if one of this many is: other programs may have held up the others."""
 
 
 class FiniteGains(Acquisition[Any]):
@@ -334,59 +327,3 @@ def _variance(influence: FloatArray, weights: FloatArray, drawn: BoolArray) -> f
         return float(((mass * (light - whole)) ** 2).sum())
     centre = (mass * light).sum() / mass.sum()
     return float(((mass * (light - centre)) ** 2).sum() * n / (n - 1))
-
-
-# ---- a limit of the time that a choice takes ------------------------------------------------------------------------
-
-
-def check_time_limit(time_limit: float | None, exact_gains: bool | None) -> None:
-    """Refuse what is no limit of time, and one that contradicts exactness."""
-    if time_limit is None:
-        return
-    number(time_limit, "time_limit", above=0)
-    if exact_gains:
-        raise ValueError(f"exact_gains=True has no limit of time, and time_limit={time_limit:g} is one; leave one out")
-
-
-def within_time_limit(pursuit: Any, seconds: float) -> Any:
-    """The pursuit with the most work for each choice, of its own and less, that takes no more than so many seconds.
-
-    Where even the least takes longer, that is what comes back, with a warning.
-    """
-    offers = [pursuit.acquisition, *pursuit.acquisition.smaller()]
-    fastest, found = np.inf, pursuit
-    with Progress("timing choices", len(offers)) as shown:
-        for offer in offers:
-            found = replace(pursuit, acquisition=offer)
-            _time_a_choice(found)  # the first one also makes what the others share
-            for _ in range(TRIES):
-                took = _time_a_choice(found)
-                fastest = min(fastest, took)
-                if took <= seconds:
-                    logger.info("a choice with %s takes %.3g s, within %g s", offer, took, seconds)
-                    return found
-            shown.advance()
-    warnings.warn(
-        f"choosing a query takes {fastest:.3g} s with the least work, {offers[-1]}, which is longer than "
-        f"time_limit={seconds:g}; allow more, or use a smaller model or fewer particles",
-        UserWarning,
-        stacklevel=3,
-    )
-    return found
-
-
-def _time_a_choice(pursuit: Any) -> float:
-    """How long one choice takes, after no answer and after one: the longer of the two."""
-    pursuit.clear_cache()
-    state, longest = pursuit.start(), 0.0
-    for _ in range(2):
-        begin = time.perf_counter()
-        utilities = pursuit.utilities(state).value[0]
-        longest = max(longest, time.perf_counter() - begin)
-        if np.isnan(utilities).all():
-            break
-        query = int(np.nanargmax(utilities))
-        width = len(pursuit.queries.cell_counts(query))
-        after = [pursuit.absorb(state, pursuit.branch(query, (cell,) * width), state.watch) for cell in (0, 1)]
-        state = after[int(after[0].impossible[0])]  # the first answer that is possible
-    return longest

@@ -7,17 +7,34 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from infopursuit.support.lazy import is_installed
 from infopursuit.support.types import UNKNOWN
 
 logger = logging.getLogger(__name__)
 
 
+def check_numba() -> None:
+    """`ImportError` where the compiler of the kernels is not installed."""
+    if not is_installed("numba"):
+        raise ImportError(
+            "pruned enumeration (belief='pruned', and sampling with many particles) needs numba; "
+            "pip install 'infopursuit[images]'"
+        )
+
+
 def compiled(function: Any) -> Any:
-    """Compiled when first used, and kept for the next process where a folder can be written to. Sums may be added up in
-    any order, so that they use the whole width of the processor; not-a-number stays what it is. Without Python's lock:
-    histories are worked on side by side."""
+    """Compile a function when it is first used, and keep the code for the next process where that is possible.
+
+    Sums may be added up in any order, so that they use the whole width of the processor; not-a-number stays what it is.
+    Without Python's lock: histories are worked on side by side. Without numba the function stays as it is, and is never
+    called, because `PrunedBelief` refuses to be built.
+    """
+    try:
+        from numba import njit
+    except ModuleNotFoundError:
+        return function
+
     options: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
     try:
         return njit(cache=True, **options)(function)

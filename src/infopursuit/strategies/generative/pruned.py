@@ -20,7 +20,7 @@ from infopursuit.pursuit.protocols import Capabilities
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.strategies.generative.exact import Exact, LatentBelief
 from infopursuit.strategies.generative.gains import FiniteGains
-from infopursuit.strategies.generative.kernels import FAINTEST, add_log_likelihood, prune, reweigh
+from infopursuit.strategies.generative.kernels import FAINTEST, add_log_likelihood, check_numba, prune, reweigh
 from infopursuit.support.threads import side_by_side
 from infopursuit.support.types import UNKNOWN, FloatArray, IntArray, Variables
 
@@ -243,6 +243,7 @@ class PrunedBelief(LatentBelief[PrunedState]):
     def __init__(
         self, states: States, queries: QuerySet, model: FiniteModel | None = None, runs: IntArray | None = None
     ) -> None:
+        check_numba()
         self.states = states
         self.queries = queries
         self.model = states if model is None else model
@@ -262,6 +263,7 @@ class PrunedBelief(LatentBelief[PrunedState]):
     @classmethod
     def of(cls, model: FiniteModel, queries: QuerySet, runs: IntArray | None = None) -> Self:
         """For a finite model, refused where it cannot be pruned."""
+        check_numba()
         if set(model.variables.sizes) != {2} or not queries.parts.plain:
             raise ValueError("belief='pruned' needs yes/no variables and queries that reveal them; use 'exact'")
         size = 8 * model.n_states * len(model.variables)

@@ -1,4 +1,4 @@
-"""Checks as people meet them: in the terminal, over HTTP, and in a picture."""
+"""The warning of a novel input: in the terminal, over HTTP, and in a picture."""
 
 import io
 from dataclasses import replace
@@ -9,7 +9,6 @@ import pytest
 import infopursuit as ip
 from infopursuit.app.cli import main
 from infopursuit.calibration.novelty import NoveltyReference
-from infopursuit.support.messages import load
 
 
 @pytest.fixture(scope="module")
@@ -18,19 +17,15 @@ def pursuit():
     rare = 0.002
     model = ip.models.TableModel([0.5, 0.5], None, [[0.999, rare, rare, rare, rare], [0.001, rare, rare, rare, rare]])
     names = ip.queries.concepts(["wings", "wheels", "engine", "roots", "keys"])
-    made = ip.generative_pursuit(
-        model, names, stopping=ip.Confidence(0.01), classes=["bird", "fish"], n_novelty_queries=2
-    )
+    made = ip.generative_pursuit(model, names, stopping=ip.MaxQueries(3), classes=["bird", "fish"])
     return replace(made, novelty=NoveltyReference.from_model(made, 499))
 
 
-def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, capsys):
+def test_the_end_of_a_dialogue_is_a_warning(pursuit, tmp_path, capsys):
     ip.save(pursuit, tmp_path / "model")
-    answers = io.StringIO("yes\nwhy\nyes\nyes\n")
+    answers = io.StringIO("yes\nyes\nyes\n")
     assert main(["ask", str(tmp_path / "model")], stdin=answers) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "Question 2, a novelty query" in said
-    assert load()("why.novelty") in said
     assert "bird" in said
     assert "Novelty warning (p-value 0.002): such answers are improbable; do not trust the label." in said
 
@@ -47,13 +42,12 @@ def test_the_server_says_so_too(pursuit):
         history = ((0, (1,)),)
         for _ in range(2):
             told = NextResponse(**next_step(served, history, (), (), 3, False, False, words_for("en")))
-            assert told.why.sentence == load()("why.novelty")
             assert np.isfinite(told.why.gain.nats)
             assert told.warning is None
             history = (*history, (pursuit.queries.names.index(told.question.name), (said,)))
         last = NextResponse(**next_step(served, history, (), (), 3, True, False, words_for("en")))
         assert last.question is None
-        assert last.stop_reason == "confidence"
+        assert last.stop_reason == "max_queries"
         assert ("do not trust the label" in (last.warning or "")) == warned
         assert (last.explanation["p_value"] <= 0.05) == warned
 
@@ -63,9 +57,7 @@ def test_a_picture_says_so_in_its_headline():
     from infopursuit.presentation.plots import image_trace
 
     model = ip.models.TableModel([0.5, 0.5], None, [[0.99] * 2 + [0.01] * 14, [0.01] * 16])
-    made = ip.generative_pursuit(
-        model, ip.queries.patches((4, 4), size=2), stopping=ip.Confidence(0.05), n_novelty_queries=3
-    )
+    made = ip.generative_pursuit(model, ip.queries.patches((4, 4), size=2), stopping=ip.MaxQueries(4))
     made = replace(made, novelty=NoveltyReference.from_model(made, 99))
     image = np.ones((4, 4))
     figure = image_trace(image, made.run([image])[0])
