@@ -118,7 +118,7 @@ def test_a_hybrid_teaches_too():
     clf = ip.InformationPursuitClassifier(strategy=ip.Hybrid(n_members=2), max_questions=2).fit(X, y)
     how = ip.QuerierTraining(epochs=60, learning_rate=1e-2, random=0.0, patience=60)
     student, _ = ip.distill(clf.pursuit_, X, y, training=how, trunk=ip.Trunk(hidden=(32,)))
-    assert student.belief.uses_numbers
+    assert student.belief.capabilities.numbers
     trace = student.run(X)
     assert set(trace.queries[:, 0]) == {2}
     assert (trace.predictions == y).mean() > 0.9

@@ -495,7 +495,7 @@ def test_less_memory_takes_fewer_histories_at_a_time_and_changes_nothing(setting
     values = np.random.default_rng(3).integers(0, 2, size=(12, len(known.queries.variables)))
     large = ip.generative_pursuit(known.model, known.queries, settings, stopping())
     small = ip.generative_pursuit(
-        known.model, known.queries, settings, stopping(), memory_limit=3 * large.belief.row_bytes
+        known.model, known.queries, settings, stopping(), memory_limit=3 * large.belief.capabilities.bytes_per_history
     )
     assert small.rows_at_a_time() < 12 < large.rows_at_a_time()
     one, two = large.run_values(values), small.run_values(values)
@@ -507,6 +507,6 @@ def test_draws_of_their_own_are_counted():
     known = yes_no()
     plain = ip.generative_pursuit(known.model, known.queries, SMC(n_draws=50, min_ess=0))
     paper = ip.generative_pursuit(known.model, known.queries, Langevin(n_chains=64, n_steps=8))
-    assert plain.belief.row_bytes == plain.belief.shared.row_bytes
+    assert plain.belief.capabilities.bytes_per_history == plain.belief.shared.capabilities.bytes_per_history
     tables = 3 * 64 * 8 * 2 * paper.belief.particles.by_state.shape[1] * 4
-    assert tables < paper.belief.row_bytes - paper.belief.shared.row_bytes < 10 * tables
+    assert tables < paper.belief.capabilities.bytes_per_history - paper.belief.shared.capabilities.bytes_per_history < 10 * tables

@@ -24,7 +24,7 @@ PUBLIC = {
         NetworkGain NetworkQuerier OpinionPool ParticleBelief Particles Pruned PrunedBelief RandomOrder
         SMCBelief entropy mutual_information
     """,
-    "infopursuit.pursuit": "Acquisition Belief Estimate Histories",
+    "infopursuit.pursuit": "Acquisition Belief Budget Capabilities Estimate Histories",
     "infopursuit.app.jobs": "Engine Explained explain",
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Union Words columns concepts
         from_spec functions groups guess patches union words""",

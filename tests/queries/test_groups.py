@@ -121,7 +121,6 @@ def test_words_of_the_base_are_kept_and_saved():
     assert list(again.choices(1)) == list(qs.choices(1))
     worded = qs.with_words({1: ("Was sagt das Blut?", None)})
     assert from_spec("groups", worded.to_spec())[1].sentence == "Was sagt das Blut?"
-    assert from_spec("panels", worded.to_spec()).names == worded.names  # as older models have it
 
 
 def test_a_builder_waits_for_the_data():

@@ -5,7 +5,7 @@
 and Lemmas 1 and 2 are functions of these. Everything is exact up to rounding; numbers are nats, except where
 Proposition 2 counts yes/no questions, which is in bits.
 
->>> from infopursuit import Confidence, Pursuit
+>>> from infopursuit import Confidence, generative_pursuit
 >>> from theory import expected_length, information, optimal_strategy, pursuit_tree, sum_of_gains, xor_world
 >>> world = xor_world()
 >>> greedy = pursuit_tree(generative_pursuit(world.model, world.queries, stopping=Confidence(0)))

@@ -89,6 +89,7 @@ def pursuit_tree(pursuit: Pursuit, world: World | None = None) -> Strategy:
     >>> from infopursuit.pursuit.stopping import Confidence
     >>> from theory.world import xor_world
     >>> world = xor_world()
+    >>> from infopursuit import generative_pursuit
     >>> pursuit_tree(generative_pursuit(world.model, world.queries, stopping=Confidence(0)), world).walk([1, 0])
     ((0, (1,)), (1, (0,)))
     """
@@ -121,6 +122,7 @@ def sufficiency(strategy: Strategy) -> float:
     >>> from infopursuit.pursuit.stopping import MaxQueries
     >>> from theory.world import xor_world
     >>> world = xor_world()
+    >>> from infopursuit import generative_pursuit
     >>> round(
     ...     sufficiency(pursuit_tree(generative_pursuit(world.model, world.queries, stopping=MaxQueries(1)), world)), 6
     ... )

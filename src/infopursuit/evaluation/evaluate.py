@@ -15,6 +15,7 @@ from scipy.special import softmax
 from infopursuit.estimator.class_figures import ClassFigures, class_figures
 from infopursuit.estimator.classifier import InformationPursuitClassifier
 from infopursuit.evaluation.measures import Bin, Calibration, Point, Row, Z, calibration, confidence_curve, counted
+from infopursuit.pursuit.driver import ObservedAnswers, start_with
 from infopursuit.pursuit.loop import Pursuit
 from infopursuit.pursuit.stopping import Confidence
 from infopursuit.pursuit.trace import Trace
@@ -234,20 +235,18 @@ def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = N
         hidden = np.isin(np.arange(observed.values.shape[1]), revealed, invert=True)
         seen = np.where(hidden, UNKNOWN, observed.values)
         return np.asarray(softmax(log_evidence(pursuit.model, seen, seed=pursuit.seed), axis=1))
-    found, rows, prior = [], pursuit.rows_at_a_time(), pursuit.start()
+    prior = pursuit.start().posterior
+    source = ObservedAnswers(pursuit.queries, observed)
+    rows = pursuit.rows_at_a_time()
+    posteriors = []
     with Progress("all answers known", len(observed), show=progress) as shown:
         for start in range(0, len(observed), rows):
-            some = observed.take(slice(start, start + rows))
-            state, place = prior, np.zeros(len(some), dtype=np.int64)  # the history that each input is in
-            impossible = np.zeros(len(some), dtype=bool)
-            for query in range(len(pursuit.queries)):
-                asked = np.full(len(some), query)
-                branches, place = pursuit.together(place, asked, *pursuit.queries.told(some, asked))
-                state = pursuit.absorb(state, branches, state.watch)
-                impossible |= state.impossible[place]
-            found.append(np.where(impossible[:, None], prior.posterior, state.posterior[place]))
-            shown.advance(len(some))
-    return np.concatenate(found)
+            inputs = np.arange(start, min(start + rows, len(observed)))
+            state, place = start_with(pursuit, source, inputs, range(len(pursuit.queries)))
+            impossible = state.impossible[place]
+            posteriors.append(np.where(impossible[:, None], prior, state.posterior[place]))
+            shown.advance(len(inputs))
+    return np.concatenate(posteriors)
 
 
 def _baselines(pursuit: Pursuit[Any], train: tuple[Observed, Any], test: tuple[Observed, Any]) -> list[Row]:

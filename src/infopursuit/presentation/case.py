@@ -16,6 +16,7 @@ import numpy as np
 
 from infopursuit.presentation.performance import Performance, performance_of
 from infopursuit.presentation.verdict import compared_class, say_verdict
+from infopursuit.pursuit.driver import Answers, drive
 from infopursuit.pursuit.explanation import Explanation, ExplanationStep
 from infopursuit.pursuit.loop import Pursuit
 from infopursuit.pursuit.protocols import Belief
@@ -387,18 +388,25 @@ def continuations(pursuit: Pursuit[Any], step: Step[Any], n: int) -> IntArray | 
     if not belief.capabilities.answers:
         return None
     key = np.frombuffer(step.state.histories.key(0), dtype=np.uint8)
-    rng = np.random.default_rng([pursuit.seed, *key.tolist()])
-    lengths, who, place = np.zeros(n, dtype=np.int64), np.arange(n), np.zeros(n, dtype=np.int64)
-    while True:
-        query = step.choice.query[place]
-        going = query != UNKNOWN
-        who, place, query = who[going], place[going], query[going]
-        if not len(who):
-            return lengths
-        lengths[who] += 1
-        answers, numbers = _drawn(pursuit, belief, step.state, place, query, rng)
-        branches, place = pursuit.together(place, query, answers, numbers)
-        step = pursuit.advance(step, branches)
+    source = _DrawnAnswers(pursuit, np.random.default_rng([pursuit.seed, *key.tolist()]))
+
+    lengths = np.zeros(n, dtype=np.int64)
+    for turn in drive(pursuit, source, np.arange(n), step, np.zeros(n, dtype=np.int64)):
+        lengths[turn.inputs[turn.continues]] += 1
+    return lengths
+
+
+@dataclass(frozen=True)
+class _DrawnAnswers:
+    """Answers that are drawn from the predictions of the belief."""
+
+    pursuit: Pursuit[Any]
+    generator: np.random.Generator
+
+    def __call__(self, inputs: IntArray, query: IntArray, step: Step[Any], place: IntArray) -> Answers:
+        """See `infopursuit.pursuit.driver.Source`."""
+        belief = self.pursuit.bound_belief
+        return Answers(*_drawn(self.pursuit, belief, step.state, place, query, self.generator))
 
 
 def _drawn(

@@ -6,7 +6,7 @@ the strategy cannot be anything but a function of the history, alone or in a bat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic
@@ -16,6 +16,7 @@ import numpy as np
 from infopursuit.pursuit.bindings import Bindings, Cached
 from infopursuit.pursuit.costs import Constraints, Costs
 from infopursuit.pursuit.costs import bind as bind_costs
+from infopursuit.pursuit.driver import ObservedAnswers, Turn, drive, start_with
 from infopursuit.pursuit.histories import BoolArray, Histories, everything_possible, narrow, nothing_to_learn
 from infopursuit.pursuit.information import MutualInformation
 from infopursuit.pursuit.noise import Annotator, AnswerNoise, NoiseChannel
@@ -377,11 +378,15 @@ class Pursuit(NotebookCard, Generic[B]):
             )
         observed = X if isinstance(X, Observed) else self.queries.read(X)
         observed = replace(observed, values=self.queries.variables.check(observed.values))
-        n, rows = len(observed), self.rows_at_a_time()
+        n = len(observed)
+        rows = self.rows_at_a_time()
         writer = TraceWriter(n, self)
         with Progress.of("asking", n, progress) as shown:
             for start in range(0, n, rows):
-                self._run_some(np.arange(start, min(start + rows, n)), observed, given, writer, shown, annotator)
+                inputs = np.arange(start, min(start + rows, n))
+                for turn in self.steps(observed, given, inputs=inputs, annotator=annotator):
+                    writer.write(turn)
+                    shown.advance(int((~turn.continues).sum()))
         trace = writer.finish(self._known_of(observed, given))
         return trace if self.novelty is None else self.novelty.add_pvalues(trace)
 
@@ -396,40 +401,39 @@ class Pursuit(NotebookCard, Generic[B]):
         bytes_per_history = own + 8 * len(self.queries) + self.queries.variables.n_slots
         return int(np.clip(self.memory_limit // bytes_per_history, 1, 4096))
 
-    def _run_some(
+    def steps(
         self,
-        inputs: IntArray,
         observed: Observed,
-        known: Sequence[int],
-        writer: TraceWriter,
-        shown: Progress,
-        annotator: Annotator | None,
-    ) -> None:
-        """Pursue some inputs together: inputs that share a history share its row, until their answers differ."""
-        state, place = self.start(), np.zeros(len(inputs), dtype=np.int64)  # the history that each input is in
-        for told in known:
-            query = np.full(len(inputs), told)
-            branches, place = self.together(place, query, *self.queries.told(observed.take(inputs), query))
-            state = self.know(state, branches)
-        step = self.propose(state)
-        while True:
-            writer.believe(inputs, step.state, place)
-            query = step.choice.query[place]
-            ended = query == UNKNOWN
-            writer.stop(inputs[ended], step, place[ended])
-            shown.advance(int(ended.sum()))
-            inputs, place, query = inputs[~ended], place[~ended], query[~ended]
-            if not len(inputs):
-                return
-            answers, numbers, soft = self.queries.told(observed.take(inputs), query)
-            if annotator is not None:
-                soft = ()
-                true, answers = answers, annotator.answer(inputs, query, answers, step.state.histories.n_steps)
-                if numbers is not None:  # the number behind another answer is not known
-                    numbers = np.where((answers == true).all(axis=1), numbers, np.nan)
-            writer.ask(inputs, query, answers, step.choice, place, soft, numbers)
-            branches, place = self.together(place, query, answers, numbers, soft)
-            step = self.advance(step, branches)
+        known: Sequence[int] = (),
+        *,
+        inputs: IntArray | None = None,
+        annotator: Annotator | None = None,
+        choose: Callable[[IntArray, IntArray, int], IntArray] | None = None,
+    ) -> Iterator[Turn]:
+        """Pursue some inputs together, turn by turn.
+
+        Parameters
+        ----------
+        observed : Observed
+            What the answers are read off.
+        known : sequence of int
+            Queries whose answers are known beforehand.
+        inputs : (n,) array of int, optional
+            Rows of ``observed``; by default all of them.
+        annotator : Annotator, optional
+            Gives the answers instead.
+        choose : callable, optional
+            See `infopursuit.pursuit.driver.drive`.
+
+        Yields
+        ------
+        Turn
+        """
+        if inputs is None:
+            inputs = np.arange(len(observed))
+        source = ObservedAnswers(self.queries, observed, annotator)
+        state, place = start_with(self, source, inputs, known)
+        yield from drive(self, source, inputs, self.propose(state), place, choose)
 
     def _known_of(self, observed: Observed, queries: Sequence[int]) -> tuple[History, ...]:
         """The histories of B inputs that consist of what was known beforehand; none where nothing was."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infopursuit.pursuit.driver import Answers, Turn
 from infopursuit.pursuit.explanation import Explanation, count, percent
 from infopursuit.pursuit.noise import AnswerNoise, read_answer
 from infopursuit.pursuit.state import Choice, State, Step
@@ -166,17 +167,21 @@ class Session(NotebookCard):
     @property
     def explanation(self) -> Explanation:
         """The questions and answers so far, as an `Explanation`."""
-        pursuit, last, one = self.pursuit, self._step.state.histories, np.zeros(1, np.int64)
+        pursuit = self.pursuit
+        queries = self._step.state.histories.queries
+        one = np.zeros(1, np.int64)
+
         writer = TraceWriter(1, pursuit)
         for k, step in enumerate(self._taken):
-            choice, asked = step.choice, last.queries[:, len(self.known) + k]
+            asked = queries[:, len(self.known) + k]
+            choice = step.choice
             if choice.query[0] != asked[0]:  # a query that the pursuit did not choose
                 choice = Choice(asked, np.full(1, np.nan), np.zeros(1), np.full(1, UNKNOWN), one > 0, choice.largest)
-            writer.believe(one, step.state, one)
-            said = pursuit.branch(int(asked[0]), self._said[k])
-            writer.ask(one, asked, said.answers, choice, one, said.soft, said.numbers)
-        writer.believe(one, self._step.state, one)
-        writer.stop(one, self._step, one)
+            branch = pursuit.branch(int(asked[0]), self._said[k])
+            answers = Answers(branch.answers, branch.numbers, branch.soft)
+            writer.write(Turn(one, one, replace(step, choice=choice), asked, answers))
+
+        writer.write(Turn(one, one, self._step, np.full(1, UNKNOWN), None))
         trace, novelty = writer.finish((self.known,)), pursuit.novelty
         found = (trace if novelty is None or not self._step.reason[0] else novelty.add_pvalues(trace))[0]
         words = NonAnswer.NOT_APPLICABLE.value

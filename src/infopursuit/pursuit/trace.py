@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from infopursuit.pursuit.driver import Answers, Turn
 from infopursuit.pursuit.explanation import Explanation, ExplanationStep
 from infopursuit.pursuit.histories import history_of
 from infopursuit.queries.queryset import QuerySet
@@ -20,7 +21,6 @@ from infopursuit.support.types import (
     Number,
     Said,
     SoftAnswer,
-    SoftAnswers,
     cells_of,
 )
 
@@ -224,36 +224,36 @@ class TraceWriter:
         self._asked: list[tuple[IntArray, IntArray, tuple[Any, ...]]] = []
         self._believed: list[tuple[IntArray, IntArray, tuple[Any, ...]]] = []
 
-    def believe(self, inputs: IntArray, state: Any, place: IntArray) -> None:
-        """What is believed about some inputs now; ``place``: which history of the engine's state is theirs."""
-        found = (state.posterior[place], state.posterior_error[place], state.log_evidence[place])
-        self._believed.append((inputs, self.length[inputs], found))
+    def write(self, turn: Turn) -> None:
+        """Note one turn: what is believed of its inputs, which of them stop, and what the others answer."""
+        state = turn.step.state
+        place = turn.place
+        at = self.length[turn.inputs]
+        believed = (state.posterior[place], state.posterior_error[place], state.log_evidence[place])
+        self._believed.append((turn.inputs, at, believed))
 
-    def ask(
-        self,
-        inputs: IntArray,
-        queries: IntArray,
-        answers: IntArray,
-        choice: Any,
-        place: IntArray,
-        soft: SoftAnswers = (),
-        numbers: FloatArray | None = None,
-    ) -> None:
-        """One more query for some inputs, chosen for their histories ``place``; ``soft``: the answers that are not
-        certain; ``numbers``: (n,) the numbers that were answered, NaN or None where none was."""
+        stops = ~turn.continues
+        stopped = turn.inputs[stops]
+        self.stop_reason[stopped] = [turn.step.reason[history] or "open" for history in place[stops]]
+        self.settled_at[stopped] = turn.step.settled[place[stops]]
+
+        if turn.answers is not None:
+            self._write_answers(turn, turn.answers)
+
+    def _write_answers(self, turn: Turn, answers: Answers) -> None:
+        """Note the queries and answers of the inputs that continue."""
+        inputs = turn.inputs[turn.continues]
+        place = turn.place[turn.continues]
         at = self.length[inputs]
-        for i, k, said in zip(inputs.tolist(), at.tolist(), soft, strict=False):
-            if said is not None:
-                self.soft_answers[i, k] = said
-        chosen = (each[place] for each in (choice.gain, choice.error, choice.runner_up, choice.tie))
-        told = (queries, answers, *chosen, np.nan if numbers is None else numbers)
-        self._asked.append((inputs, at, told))
-        self.length[inputs] += 1
+        for i, k, answer in zip(inputs.tolist(), at.tolist(), answers.soft, strict=False):
+            if answer is not None:
+                self.soft_answers[i, k] = answer
 
-    def stop(self, inputs: IntArray, step: Any, place: IntArray) -> None:
-        """Some inputs have stopped at a step of the engine."""
-        self.stop_reason[inputs] = [step.reason[h] or "open" for h in place]
-        self.settled_at[inputs] = step.settled[place]
+        choice = turn.step.choice
+        chosen = (choice.gain[place], choice.error[place], choice.runner_up[place], choice.tie[place])
+        numbers = np.nan if answers.numbers is None else answers.numbers
+        self._asked.append((inputs, at, (turn.query[turn.continues], answers.cells, *chosen, numbers)))
+        self.length[inputs] += 1
 
     def finish(self, known: tuple[History, ...]) -> Trace:
         """The trace, as long as the longest input; what was believed last is repeated after the stop."""

@@ -16,7 +16,7 @@ from infopursuit.strategies.generative.exact import LatentBelief
 from infopursuit.strategies.opinion_pool import LogPool, OpinionPool, fit_weights
 from infopursuit.support.checks import instance, one_of, whole_number
 from infopursuit.support.progress import Progress
-from infopursuit.support.types import UNKNOWN, FloatArray, IntArray, Observed
+from infopursuit.support.types import FloatArray, IntArray, Observed
 
 CHOOSES = ("pursuit", "other")
 CERTAIN_ENTROPY = 0.1
@@ -103,20 +103,14 @@ def _walk(
 ) -> list[tuple[FloatArray, FloatArray, IntArray]]:
     """Log posteriors of both members after each answer of the pursuits of some inputs, and the labels."""
     belief: Any = pursuit.belief
-    step, place = pursuit.propose(pursuit.start()), np.zeros(len(inputs), dtype=np.int64)
-    found: list[tuple[FloatArray, FloatArray, IntArray]] = []
-    while True:
-        goes_on = step.choice.query[place] != UNKNOWN
-        inputs, place = inputs[goes_on], place[goes_on]
-        if not len(inputs):
-            return found
-        query = step.choice.query[place]
-        numbers = pursuit.queries.numbers_of(None if observed.numbers is None else observed.numbers[inputs], query)
-        answers = pursuit.queries.answers_of(observed.values[inputs], query)
-        branches, place = pursuit.together(place, query, answers, numbers)
-        step = pursuit.advance(step, branches)
-        b: Any = step.state.belief
-        one = belief.generative.log_posterior(b.generative).value[place]
-        two = belief.other.log_posterior(b.other).value[place]
+    after_answers = []
+    for k, turn in enumerate(pursuit.steps(observed, inputs=inputs)):
+        if k == 0:
+            continue
+
+        b: Any = turn.step.state.belief
+        one = belief.generative.log_posterior(b.generative).value[turn.place]
+        two = belief.other.log_posterior(b.other).value[turn.place]
         possible = ~np.isnan(one).any(axis=1)
-        found.append((one[possible], two[possible], labels[inputs[possible]]))
+        after_answers.append((one[possible], two[possible], labels[turn.inputs[possible]]))
+    return after_answers

@@ -266,26 +266,32 @@ def demonstrate(
 
 
 def _demonstrate_some(
-    teacher: Pursuit[Any], inputs: IntArray, observed: Observed, found: Demonstrations, follow: IntArray | None
+    teacher: Pursuit[Any],
+    inputs: IntArray,
+    observed: Observed,
+    demonstrations: Demonstrations,
+    follow: IntArray | None,
 ) -> None:
     """Pursue some inputs together, and note what was believed and chosen."""
-    step, place, k = teacher.propose(teacher.start()), np.zeros(len(inputs), dtype=np.int64), 0
-    while True:
-        found.posterior[inputs, k:] = step.state.posterior[place][:, None]
-        goes_on = step.choice.query[place] != UNKNOWN
-        inputs, place = inputs[goes_on], place[goes_on]
-        if not len(inputs):
+    n_top = demonstrations.top_gains.shape[2]
+
+    def followed(rows: IntArray, query: IntArray, k: int) -> IntArray:
+        if follow is None or k >= follow.shape[1]:
+            return query
+        return np.where(follow[rows, k] == UNKNOWN, query, follow[rows, k])
+
+    for k, turn in enumerate(teacher.steps(observed, inputs=inputs, choose=followed)):
+        state = turn.step.state
+        demonstrations.posterior[turn.inputs, k:] = state.posterior[turn.place][:, None]
+        if not turn.continues.any():
             return
-        query = step.choice.query[place]
-        if follow is not None and k < follow.shape[1]:
-            query = np.where(follow[inputs, k] == UNKNOWN, query, follow[inputs, k])
-        gains, best = _best(teacher.utilities(step.state, step.choice.query != UNKNOWN).value, found.top_gains.shape[2])
-        found.queries[inputs, k] = query
-        found.top_queries[inputs, k], found.top_gains[inputs, k] = best[place], gains[place]
-        answers = teacher.queries.answers_of(observed.values[inputs], query)
-        numbers = teacher.queries.numbers_of(None if observed.numbers is None else observed.numbers[inputs], query)
-        branches, place = teacher.together(place, query, answers, numbers)
-        step, k = teacher.advance(step, branches), k + 1
+
+        rows = turn.inputs[turn.continues]
+        place = turn.place[turn.continues]
+        gains, best = _best(teacher.utilities(state, turn.step.choice.query != UNKNOWN).value, n_top)
+        demonstrations.queries[rows, k] = turn.query[turn.continues]
+        demonstrations.top_queries[rows, k] = best[place]
+        demonstrations.top_gains[rows, k] = gains[place]
 
 
 def _best(utilities: FloatArray, n: int) -> tuple[FloatArray, IntArray]:
