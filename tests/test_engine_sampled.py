@@ -509,4 +509,8 @@ def test_draws_of_their_own_are_counted():
     paper = ip.generative_pursuit(known.model, known.queries, Langevin(n_chains=64, n_steps=8))
     assert plain.belief.capabilities.bytes_per_history == plain.belief.shared.capabilities.bytes_per_history
     tables = 3 * 64 * 8 * 2 * paper.belief.particles.by_state.shape[1] * 4
-    assert tables < paper.belief.capabilities.bytes_per_history - paper.belief.shared.capabilities.bytes_per_history < 10 * tables
+    assert (
+        tables
+        < paper.belief.capabilities.bytes_per_history - paper.belief.shared.capabilities.bytes_per_history
+        < 10 * tables
+    )

@@ -68,7 +68,12 @@ def test_the_wheel_is_small_and_holds_every_file_of_the_package(built):
     held = set(zipfile.ZipFile(built[1]).namelist())
     files = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     assert {f"infopursuit/{path.relative_to(PACKAGE).as_posix()}" for path in files} <= held
-    for needed in ("server/page/index.html", "report/templates/page.html.jinja", "shipped/animals.csv", "py.typed"):
+    needed_files = (
+        "app/server/page/index.html",
+        "presentation/report/templates/page.html.jinja",
+        "app/shipped/animals.csv",
+    )
+    for needed in (*needed_files, "py.typed"):
         assert f"infopursuit/{needed}" in held
 
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from decoded import QUERIES, decoded
 from infopursuit.pursuit.ranking import ROUGH_TIE, Ranking, largest, resample
-from infopursuit.strategies import MutualInformation, tables
-from infopursuit.strategies import pruned as kernels
+from infopursuit.strategies import MutualInformation
+from infopursuit.strategies.generative import answer_tables as tables
+from infopursuit.strategies.generative import pruned_gains as kernels
 from infopursuit.strategies.generative.answer_tables import mutual_information, part_gains, pattern_joint, value_joint
 from infopursuit.strategies.generative.gains import FiniteGains
 from infopursuit.support.types import UNKNOWN

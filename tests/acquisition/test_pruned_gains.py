@@ -9,7 +9,8 @@ import infopursuit as ip
 from decoded import QUERIES, Decoded, asking, decoded, longer
 from infopursuit.pursuit.histories import Histories
 from infopursuit.pursuit.ranking import Ranking
-from infopursuit.strategies import SMC, MutualInformation, pruned
+from infopursuit.strategies import SMC, MutualInformation
+from infopursuit.strategies.generative import pruned
 from infopursuit.strategies.generative.gains import FiniteGains
 from infopursuit.strategies.generative.particles import ParticleGains
 from infopursuit.strategies.generative.pruned import PrunedBelief

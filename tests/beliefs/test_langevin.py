@@ -11,7 +11,7 @@ import torch
 
 from infopursuit.models.finite import softmax
 from infopursuit.strategies import Langevin
-from infopursuit.strategies import particles as module
+from infopursuit.strategies.generative import particles as module
 from infopursuit.strategies.generative.langevin import target
 from quadrature import POINTS, REACH, believe, estimates, mixed, pixels, yes_no
 

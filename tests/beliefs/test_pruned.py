@@ -9,7 +9,8 @@ import torch
 
 from decoded import QUERIES, Decoded, decoded, longer
 from infopursuit.models.finite import segments, softmax
-from infopursuit.strategies import SMC, particles, pruned
+from infopursuit.strategies import SMC
+from infopursuit.strategies.generative import particles, pruned
 from infopursuit.strategies.generative.exact import weight_ess
 from infopursuit.strategies.generative.particles import Particles, ParticleState, stratified_prior
 from infopursuit.strategies.generative.pruned import PrunedBelief

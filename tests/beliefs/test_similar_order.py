@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from decoded import decoded
 from infopursuit.models.finite import segments
-from infopursuit.strategies import pruned
+from infopursuit.strategies.generative import pruned
 from infopursuit.strategies.generative.particles import Particles
 from infopursuit.strategies.generative.pruned import similar_order
 from quadrature import small_vae

@@ -14,7 +14,7 @@ import torch
 from infopursuit.models.finite import segments, softmax
 from infopursuit.queries import patches
 from infopursuit.strategies import SMC
-from infopursuit.strategies import particles as module
+from infopursuit.strategies.generative import particles as module
 from infopursuit.strategies.generative.langevin import target
 from infopursuit.strategies.generative.particles import LEAST, ParticleState
 from quadrature import Known, believe, estimates, mixed, pixels, posterior_of, small_vae, told, yes_no

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 
 import infopursuit as ip
 from infopursuit.models import ConvArchitecture, MLPArchitecture, Training
-from infopursuit.models import training as module
+from infopursuit.models.networks import training as module
 from infopursuit.models.networks.training import VAELearner
 from infopursuit.strategies import SMC, Langevin
 

@@ -16,17 +16,8 @@ from soundness import DECISIONS, NUMBERS
 
 import infopursuit as ip
 from infopursuit.evaluation.evaluate import evaluate
-from infopursuit.models import (
-    VAE,
-    Blur,
-    EmpiricalModel,
-    Flip,
-    MLPArchitecture,
-    Training,
-    empirical,
-    latent_classes,
-    masked,
-)
+from infopursuit.models import VAE, Blur, EmpiricalModel, Flip, MLPArchitecture, Training, empirical, latent_classes
+from infopursuit.models.networks import masked
 from infopursuit.models.networks.training import train
 from infopursuit.strategies import SMC, Langevin, Pruned
 from quadrature import mixed, yes_no

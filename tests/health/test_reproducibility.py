@@ -23,7 +23,9 @@ from infopursuit.models import EmpiricalModel, Flip, latent_classes
 from infopursuit.models.finite import FiniteModel, segments
 from infopursuit.models.sample import Sample
 from infopursuit.pursuit.ranking import ROUGH_TIE
-from infopursuit.strategies import SMC, Exact, pruned, tables
+from infopursuit.strategies import SMC, Exact
+from infopursuit.strategies.generative import answer_tables as tables
+from infopursuit.strategies.generative import pruned
 from infopursuit.strategies.generative.gains import FiniteGains
 from infopursuit.support.threads import thread_limit
 from quadrature import mixed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.models import augmentation
+from infopursuit.models.networks import augmentation
 from infopursuit.models.networks.augmentation import RandomAffine
 
 

@@ -148,6 +148,34 @@ def test_a_table_of_few_columns_whose_label_follows_from_them_has_cases():
     assert (sample.folds(4) > 0).all()
 
 
+def test_rows_that_are_typical_of_a_class_are_cases():
+    """Eight columns that nearly always agree with the label: a few combinations have most of the rows."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 400)
+    values = np.where(rng.random((800, 8)) < 0.99, labels[:, None], 1 - labels[:, None])
+    sample = Sample.of(Variables((2,) * 8), values, labels)
+    frequent = sample.counts >= 4
+    assert frequent.sum() >= 2
+    assert (sample.folds(4)[:, frequent] > 0).all()
+
+
+@pytest.mark.parametrize("n_copies", [30, (25, 35)])
+def test_rows_that_were_drawn_again_are_copies(n_copies):
+    rng = np.random.default_rng(0)
+    rows = np.unique(rng.integers(0, 10, (20, 4)), axis=0)
+    counts = np.full(len(rows), n_copies) if isinstance(n_copies, int) else rng.integers(*n_copies, len(rows))
+    values = np.repeat(rows, counts, axis=0)
+    sample = Sample.of(Variables((10,) * 4), values, np.repeat(np.arange(len(rows)) % 2, counts))
+    assert ((sample.folds(4) > 0).sum(axis=0) == 1).all()
+
+
+def test_parts_of_a_table_keep_whether_its_repeats_are_cases():
+    values = np.repeat([[0], [1]], 300, axis=0)
+    sample = Sample.of(Variables((2,)), values, np.tile([0, 1, 1], 200), cases=False)
+    assert ((sample.folds(4) > 0).sum(axis=0) <= 1).all()
+    assert sample.take(np.arange(2)).cases is False
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_folds_hold_out_everything_once_and_never_all_of_a_class(seed):
     rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import infopursuit
-from infopursuit.models import training as module
+from infopursuit.models.networks import training as module
 from infopursuit.models.networks.architectures import ConvArchitecture, MLPArchitecture
 from infopursuit.models.networks.augmentation import RandomAffine
 from infopursuit.models.networks.autoencoder import VAE

@@ -10,7 +10,7 @@ import torch
 import infopursuit as ip
 from infopursuit.estimator.selection import select_learner
 from infopursuit.models import ConvArchitecture, MLPArchitecture, Sample, Training, vae
-from infopursuit.models import training as module
+from infopursuit.models.networks import training as module
 from infopursuit.models.networks.autoencoder import log_evidence
 from infopursuit.models.networks.training import default_training, repeat_by_weight
 from infopursuit.support.types import Variables

@@ -114,9 +114,9 @@ import numba.core.caching
 logging.basicConfig(stream=sys.stdout)
 numba.core.caching.CacheImpl._locator_classes = []  # of numba: no folder can be written to
 
-from infopursuit.strategies import pruned
+from infopursuit.strategies.generative import kernels
 
-assert [pruned.compiled(lambda x: x + 1)(k) for k in (1, 2)] == [2, 3]
+assert [kernels.compiled(lambda x: x + 1)(k) for k in (1, 2)] == [2, 3]
 """
 
 

@@ -287,10 +287,10 @@ def look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int, *, top: int
     n = len(cells)
     branches = Branches(np.zeros(n, dtype=np.int64), np.full(n, query), cells)
     after = pursuit.absorb(state, branches, state.watch)
-    belief: Any = pursuit.belief
+    belief = pursuit.belief
     if np.isfinite(state.log_evidence[0]):
         probability = np.where(after.impossible, 0.0, np.exp(after.log_evidence - state.log_evidence[0]))
-    elif hasattr(belief, "answer_distribution"):
+    elif belief.capabilities.answers:
         probability = np.asarray(belief.answer_distribution(state.belief, query))[0]
     else:
         return []

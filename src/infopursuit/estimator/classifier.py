@@ -238,7 +238,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                 f"for questions anyway say stopping=ip.MaxQueries(5)",
                 stacklevel=3,
             )
-        used = n_threads() if "smc" in getattr(self.model_, "beliefs", ()) else None
+        sampled = self.model_ is not None and "smc" in self.model_.beliefs
+        used = n_threads() if sampled else None
         self.provenance_ = provenance(seed, n_rows, used)
         return self
 
@@ -323,6 +324,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             len(self.classes_),
             observed.numbers,
             table.groups,
+            cases=table.cases,
         )
         self.class_count_ = np.bincount(labels, weights=table.weights, minlength=len(self.classes_)).astype(np.float64)
 
@@ -424,7 +426,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         queries = self._fit_queries(table)
         parts: list[IntArray] = []
         if self._is_assessable(queries, learners):
-            groups = self._groups(table, queries)
+            groups, table = self._groups(table, queries)
             parts = held_out_parts(groups, seed)
 
         rest = table.without(parts[0]) if parts else table
@@ -441,7 +443,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         Nothing is returned where the rows are too few for that.
         """
-        groups = self._groups(table, self.queries_)
+        groups, table = self._groups(table, self.queries_)
         parts = held_out_parts(groups, seed)
 
         def measure_part(i: int) -> Measured | None:
@@ -512,11 +514,12 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             self.held_out_posterior_[part.rows] = part.posterior
 
     @staticmethod
-    def _groups(table: TrainingTable, queries: QuerySet) -> IntArray:
-        """(B,) the groups of rows that are held out together."""
+    def _groups(table: TrainingTable, queries: QuerySet) -> tuple[IntArray, TrainingTable]:
+        """(B,) the groups of rows that are held out together; and the table, which knows what repeats are."""
         if table.groups is not None:
-            return table.groups
-        return row_groups(queries.read(table.X), table.labels)
+            return table.groups, table
+        groups, cases = row_groups(queries.read(table.X), table.labels)
+        return groups, replace(table, cases=cases)
 
     def _is_assessable(self, queries: QuerySet, learners: dict[str, Any]) -> bool:
         """Whether everything can be fitted again on parts of the rows: of a table, where something is learnt.
@@ -776,9 +779,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                 found = {("generative" if name == "auto" else name): each for name, each in found.items()}
                 found["hybrid"] = Hybrid(progress=self.verbose)
             elif strategy == "amortized":
-                found[strategy] = lazy_name("infopursuit", {"Amortized": "amortized"}, "Amortized")(
-                    device=self.device, progress=self.verbose
-                )
+                found[strategy] = lazy_name(
+                    "infopursuit", {"Amortized": "strategies.amortized.amortized"}, "Amortized"
+                )(device=self.device, progress=self.verbose)
         elif not isinstance(strategy, (str, type)):
             if hasattr(strategy, "build"):
                 found = {getattr(strategy, "kind", type(strategy).__name__): strategy}
@@ -841,7 +844,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
         before: Any = self.pursuit_
         model = self.model_.with_class_prior(read_prior(class_prior, self.classes_))
-        settings = getattr(before.belief, "settings", "auto")
+        settings = before.belief.settings or "auto"
         other = generative_pursuit(model, self.queries_, settings, seed=before.seed, noise=before.noise)
         return replace(before, belief=other.belief, novelty=None, bindings=type(before.bindings)())
 

@@ -134,7 +134,7 @@ def from_files(files: ModelFiles, functions: Any = None) -> Any:
 
         part = "belief"
         belief = decode(spec["belief"], files.tensors, queries)
-        model = getattr(belief, "model", None)
+        model = belief.model
         if model is not None and queries.variables != model.variables:
             raise ModelFormatError("the queries and the model are about different variables")
 
@@ -197,7 +197,8 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursu
     from infopursuit.estimator.classifier import InformationPursuitClassifier
 
     plain = checked(spec, PLAIN_OF_CLASSIFIER)
-    settings, width = getattr(pursuit.belief, "settings", "auto"), plain.pop("n_features_in")
+    settings = pursuit.belief.settings or "auto"
+    width = plain.pop("n_features_in")
     plain["strategy"] = pursuit.model if plain["strategy"] is None else plain["strategy"]
     plain["belief"] = settings if plain["belief"] is None else plain["belief"]
     classifier = InformationPursuitClassifier(

@@ -32,6 +32,8 @@ class TrainingTable:
         Where each input stands in what `fit` was given.
     name : str
         What the labels are called.
+    cases : bool, optional
+        Whether rows that repeat each other are separate cases, see `Sample`; None: not known yet.
     """
 
     X: Any
@@ -41,6 +43,7 @@ class TrainingTable:
     groups: IntArray | None
     rows: IntArray
     name: str
+    cases: bool | None = None
 
     @classmethod
     def of(
@@ -96,6 +99,7 @@ class TrainingTable:
             None if self.groups is None else self.groups[rows],
             self.rows[rows],
             self.name,
+            self.cases,
         )
 
     def without(self, rows: IntArray) -> TrainingTable:

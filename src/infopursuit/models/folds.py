@@ -15,6 +15,9 @@ from infopursuit.support.types import FloatArray, IntArray, Observed
 
 MIN_REPEATS = 20
 """Rows for each distinct input from which on repeated inputs may be separate cases, not copies."""
+MAX_DISPERSION = 4.0
+"""How much more unevenly copies may be spread over the distinct inputs of a class than if they had been drawn at random.
+Rows that were all copied equally often have 0, rows that were drawn again and again about 1."""
 
 __all__ = ["assign_folds", "distinct_inputs", "number_keys", "repeats_are_cases", "row_groups"]
 
@@ -107,7 +110,7 @@ def distinct_inputs(values: IntArray, numbers: FloatArray | None = None) -> IntA
     return number_keys(row.tobytes() + row_numbers.tobytes() for row, row_numbers in zip(rows, normal, strict=True))
 
 
-def row_groups(observed: Observed, labels: IntArray) -> IntArray:
+def row_groups(observed: Observed, labels: IntArray) -> tuple[IntArray, bool]:
     """Number the groups of rows that are held out together: those that agree in every answer.
 
     One of them may be a copy of another. Where repeats are separate cases, see
@@ -122,37 +125,40 @@ def row_groups(observed: Observed, labels: IntArray) -> IntArray:
 
     Returns
     -------
-    (B,) array of int
+    groups : (B,) array of int
         The group of each row.
+    cases : bool
+        Whether repeats are separate cases.
     """
     inputs = distinct_inputs(observed.values, observed.numbers)
-    if repeats_are_cases(inputs, labels, len(inputs), observed.values, observed.numbers):
-        return np.arange(len(inputs))
-    return inputs
+    counts = np.ones(len(inputs), dtype=np.int64)
+    if repeats_are_cases(inputs, labels, counts, observed.values, observed.numbers):
+        return np.arange(len(inputs)), True
+    return inputs, False
 
 
 def repeats_are_cases(
     inputs: IntArray,
     labels: IntArray,
-    n_rows: int,
+    counts: IntArray,
     values: IntArray,
     numbers: FloatArray | None = None,
 ) -> bool:
     """Whether rows that repeat each other are separate cases, and not copies.
 
-    They are taken for cases where a table has few distinct inputs, at most one for `MIN_REPEATS`
-    rows, and either equal inputs have different labels, or the inputs are half of all that the
-    values of its columns could make: a table of a few yes/no columns. A row that was copied keeps
-    its label, and rows of several numbers are few of those that could be.
+    They are taken for cases where a table has few distinct inputs, at most one for `MIN_REPEATS` rows, and one of three
+    is true. Equal inputs have different labels. The inputs are half of all that the values of its columns could make: a
+    table of a few yes/no columns. Or some inputs of a class are repeated far more often than others, as where one
+    combination of answers is typical of a class. A row that was copied keeps its label, rows of several numbers are few
+    of those that could be, and all rows are copied about equally often.
 
     Parameters
     ----------
     inputs : (N,) array of int
-        The number of each input, see `distinct_inputs`; rows of equal inputs and labels may have
-        been joined.
+        The number of each input, see `distinct_inputs`.
     labels : (N,) array of int
-    n_rows : int
-        Rows before any were joined.
+    counts : (N,) array of int
+        How many rows of equal inputs and labels were joined to one of the N; 1 where none were.
     values : (N, A) array of int
     numbers : (N, A) array of float, optional
         The numbers behind the values.
@@ -161,22 +167,36 @@ def repeats_are_cases(
     --------
     >>> values = np.repeat([[0, 1], [1, 0], [1, 1]], 40, axis=0)
     >>> inputs = distinct_inputs(values)
-    >>> repeats_are_cases(inputs, np.zeros(120), 120, values)
+    >>> repeats_are_cases(inputs, np.zeros(120), np.ones(120), values)
     True
-    >>> repeats_are_cases(inputs, np.zeros(120), 50, values)
+    >>> repeats_are_cases(inputs[::4], np.zeros(30), np.ones(30), values[::4])
     False
     """
     n_distinct = len(np.unique(inputs))
-    if n_rows < MIN_REPEATS * n_distinct:
+    if counts.sum() < MIN_REPEATS * n_distinct:
         return False
 
-    n_labelled = np.unique(np.stack([inputs, labels]), axis=1).shape[1]
-    if n_labelled > n_distinct:
+    pairs, pair_of_row = np.unique(np.stack([inputs, labels]), axis=1, return_inverse=True)
+    if pairs.shape[1] > n_distinct:
         return True
 
     columns = values if numbers is None else np.where(np.isnan(numbers), values, numbers)
     n_possible = math.prod(len(np.unique(column)) for column in columns.T)
-    return 2 * n_distinct >= n_possible
+    if 2 * n_distinct >= n_possible:
+        return True
+
+    rows_of_pair = np.bincount(pair_of_row.ravel(), weights=counts).astype(np.float64)
+    return _dispersion(rows_of_pair, pairs[1]) > MAX_DISPERSION
+
+
+def _dispersion(counts: FloatArray, labels: IntArray) -> float:
+    """The variance of counts within each class, relative to their mean: about 1 where they are Poisson."""
+    _, class_of_count = np.unique(labels, return_inverse=True)
+    n_of_class = np.bincount(class_of_count)
+    means = np.bincount(class_of_count, weights=counts) / n_of_class
+    expected = means[class_of_count]
+    degrees = max(1, len(counts) - len(n_of_class))
+    return float(((counts - expected) ** 2 / expected).sum() / degrees)
 
 
 def number_keys(keys: Iterable[Hashable]) -> IntArray:

@@ -41,6 +41,9 @@ class Sample(Rows):
         How many rows of the table were joined into each row.
     given_groups : (N,) array of int, optional
         Rows that are held out together, where the user said so.
+    cases : bool, optional
+        Whether rows that repeat each other are separate cases, and not copies; by default it is
+        found out. Parts of a sample keep what is said of the whole.
     """
 
     variables: Variables
@@ -51,6 +54,7 @@ class Sample(Rows):
     numbers: FloatArray | None = None
     counts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     given_groups: IntArray | None = None
+    cases: bool | None = None
 
     def __post_init__(self) -> None:
         if max(self.variables.sizes) < 2**15:  # 60,000 images of 784 pixels are 90 MB instead of 380
@@ -69,6 +73,7 @@ class Sample(Rows):
         numbers: Any = None,
         groups: IntArray | None = None,
         counts: IntArray | None = None,
+        cases: bool | None = None,
     ) -> Sample:
         """Check rows, drop those of no weight, and join those that repeat each other.
 
@@ -82,6 +87,8 @@ class Sample(Rows):
             in every value and number.
         counts : (B,) array of int, optional
             How many rows each row stands for; 1 by default.
+        cases : bool, optional
+            As the field of the class.
         """
         values = variables.check(values)
         labels = _check_row_labels(labels, len(values))
@@ -116,6 +123,7 @@ class Sample(Rows):
             None if numbers is None else numbers[first],
             np.bincount(distinct, weights=row_counts).round().astype(np.int64),
             None if groups is None else groups[first],
+            cases,
         )
 
     def __len__(self) -> int:
@@ -136,7 +144,15 @@ class Sample(Rows):
         """The rows as a finite model sees them: those that differ in numbers only are joined."""
         if self.numbers is None:
             return self
-        return Sample.of(self.variables, self.values, self.labels, self.weights, self.n_classes, counts=self.counts)
+        return Sample.of(
+            self.variables,
+            self.values,
+            self.labels,
+            self.weights,
+            self.n_classes,
+            counts=self.counts,
+            cases=self.cases,
+        )
 
     @cached_property
     def _rows_of_class(self) -> list[IntArray]:
@@ -187,7 +203,9 @@ class Sample(Rows):
         """Whether rows that repeat each other are separate cases, and not copies."""
         if self.given_groups is not None:
             return False
-        return repeats_are_cases(self.groups, self.labels, int(self.counts.sum()), self.values, self.numbers)
+        if self.cases is not None:
+            return self.cases
+        return repeats_are_cases(self.groups, self.labels, self.counts, self.values, self.numbers)
 
     def folds(self, n: int) -> FloatArray:
         """The weight of each row that each of n folds holds out.

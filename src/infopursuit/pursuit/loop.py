@@ -151,7 +151,8 @@ class Pursuit(NotebookCard, Generic[B]):
     @property
     def calibrated(self) -> bool:
         """Whether the posterior was calibrated, or is that of a model that somebody stated."""
-        return self.calibrator is not None or not (self.learnt or "smc" in getattr(self.model, "beliefs", ()))
+        sampled = self.model is not None and "smc" in self.model.beliefs
+        return self.calibrator is not None or not (self.learnt or sampled)
 
     @cached_property
     def channel(self) -> NoiseChannel | None:

@@ -118,10 +118,11 @@ def run(args: argparse.Namespace) -> int:
 
 def describe_model(clf: InformationPursuitClassifier) -> str:
     """Which model was chosen, in words."""
-    if isinstance(clf.pursuit_.belief, PredictorBelief):
-        return f"hybrid: {clf.pursuit_.belief.predictor.n_members} masked networks, which see numbers as numbers"
-    if hasattr(clf.pursuit_.belief, "describe"):
-        return f"amortized: {clf.pursuit_.belief.describe()}"
+    belief = clf.pursuit_.belief
+    if isinstance(belief, PredictorBelief):
+        return f"hybrid: {belief.predictor.n_members} masked networks, which see numbers as numbers"
+    if belief.capabilities.utilities is not None:
+        return f"amortized: {belief.describe()}"
     chosen = clf.selection_[0].learner if clf.selection_ else None
     if isinstance(chosen, Empirical) or clf.model_.kind == "empirical":
         return "empirical: the rows themselves, smoothed; the folder will contain them"
@@ -261,7 +262,7 @@ def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
 
 def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
     terminal.head("First questions")
-    if hasattr(clf.pursuit_.belief, "answer_distribution"):
+    if clf.pursuit_.belief.capabilities.answers:
         terminal.say(strategy_tree(clf, 1).to_text(width=terminal.width))
     else:
         terminal.say(f"  {clf.session().question or 'none: it stops at once'}")

@@ -10,7 +10,7 @@ from infopursuit import __version__
 
 __all__ = ["describe_installation"]
 
-EXTRAS = ("cluster", "networks", "notebook", "plots", "report", "server", "tables", "text")
+EXTRAS = ("cluster", "images", "networks", "notebook", "plots", "report", "server", "tables", "text")
 """The extras for users; the others are for developers."""
 
 

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.calibration.temperature import TemperatureScaling
 from infopursuit.presentation import case
 from infopursuit.presentation.notebook.html import MAX_ROWS, Markup, bar, card, facts, table, tag
 from infopursuit.presentation.performance import performance_of
 from infopursuit.presentation.report.page import box, drawable, leading_classes, seen_png
 from infopursuit.pursuit.explanation import Explanation, count, often, percent, short
 from infopursuit.pursuit.loop import Pursuit
+from infopursuit.pursuit.protocols import Calibrator
 from infopursuit.pursuit.session import Session
 from infopursuit.pursuit.trace import Trace
 from infopursuit.queries.queryset import QuerySet
@@ -252,9 +254,10 @@ def _strategy(tuning: Any) -> str:
     return f"{tuning.strategy} (held-out log loss after partial histories, nats: {others})"
 
 
-def _temperature(calibrator: Any) -> str:
-    temperature = getattr(calibrator, "temperature", None)
-    return type(calibrator).__name__ if temperature is None else f"temperature scaling, {temperature:.2f}"
+def _temperature(calibrator: Calibrator | None) -> str:
+    if isinstance(calibrator, TemperatureScaling):
+        return f"temperature scaling, {calibrator.temperature:.2f}"
+    return type(calibrator).__name__
 
 
 def _first_question(pursuit: Pursuit[Any]) -> str:
