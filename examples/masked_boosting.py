@@ -55,7 +55,7 @@ class MaskedBoosting(Belief):
         return counts / counts.sum(axis=1, keepdims=True)
 
 
-class Boosting:
+class Boosting(ip.strategies.Strategy):
     """The strategy, for ``InformationPursuitClassifier(strategy=Boosting())``."""
 
     def build(self, sample, queries, seed):

@@ -48,4 +48,4 @@ def quick_hybrid(monkeypatch):
     from infopursuit.models.networks.masked import Training
     from infopursuit.strategies.hybrid.hybrid import Hybrid
 
-    monkeypatch.setattr("infopursuit.estimator.classifier.Hybrid", partial(Hybrid, training=Training(max_steps=150)))
+    monkeypatch.setattr("infopursuit.estimator.candidates.Hybrid", partial(Hybrid, training=Training(max_steps=150)))

@@ -22,7 +22,7 @@ PUBLIC = {
     "infopursuit.strategies": """
         SMC Exact FixedOrder Langevin LangevinBelief LogPool LookAhead MutualInformation NetworkBelief
         NetworkGain NetworkQuerier OpinionPool ParticleBelief Particles Pruned PrunedBelief RandomOrder
-        SMCBelief entropy mutual_information
+        SMCBelief Strategy entropy mutual_information
     """,
     "infopursuit.pursuit": "Acquisition Belief Budget Capabilities Estimate Histories",
     "infopursuit.app.jobs": "Engine Explained explain",

@@ -741,7 +741,7 @@ def test_tensors_of_another_model(saved, tmp_path):
         (("pursuit", "acquisition", "n_states"), 0),
         (("pursuit", "acquisition", "n_screened"), None),
         (("pursuit", "acquisition", "exact"), 1),
-        (("pursuit", "stopping"), {"kind": "never"}),
+        (("pursuit", "stopping"), {"kind": "no such rule"}),
         (("pursuit", "stopping"), {"kind": "confidence", "epsilon": 2}),
         (("pursuit", "stopping"), {"kind": "confidence", "epsilon": "0.1"}),
         (("pursuit", "stopping"), {"kind": "confidence", "code": "import os"}),
@@ -1037,7 +1037,7 @@ def test_a_kind_is_the_name_of_one_class():
 
 
 def test_a_strategy_of_ones_own_comes_back_in_a_classifier(registered, tmp_path):
-    class Counting:
+    class Counting(ip.strategies.Strategy):
         def build(self, sample, queries, seed):
             yes = [sample.values[sample.labels == c].mean(axis=0).clip(0.05, 0.95) for c in range(sample.n_classes)]
             return Frequencies(np.array(yes)), ip.strategies.LookAhead()

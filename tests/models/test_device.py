@@ -91,4 +91,4 @@ def test_students_and_second_networks_are_trained_there():
 def test_the_estimator_passes_its_device_on():
     queries = ip.queries.patches((8, 8), size=2, stride=4, threshold=0.5)
     clf = ip.InformationPursuitClassifier(queries, "amortized", stopping=MaxQueries(2), device=DEVICE)
-    assert clf._learners()["amortized"].device == DEVICE
+    assert clf._options()[0].strategy.device == DEVICE

@@ -14,20 +14,19 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from infopursuit import models
 from infopursuit import queries as query_builders
 from infopursuit.calibration.conformal import PredictionSets
 from infopursuit.calibration.held_out import MAX_QUESTIONS
 from infopursuit.calibration.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.calibration.temperature import CalibrationReport, calibrate, check_sample_size, run_held_out
 from infopursuit.estimator.assessment import ENOUGH_ROWS, Assessment, Measured, assessment_of, held_out_parts
+from infopursuit.estimator.candidates import MAX_EMPIRICAL, N_FOLDS, Candidate, FitSettings, Option, read_strategy
 from infopursuit.estimator.labels import check_labels, read_class_weight, read_prior
 from infopursuit.estimator.saving import write_folder
 from infopursuit.estimator.training_table import TrainingTable
-from infopursuit.estimator.tuning import LEARNERS, N_FOLDS, Candidate, CandidateBuilder, Tuning, tune
+from infopursuit.estimator.tuning import Tuning, tune
 from infopursuit.models import Sample
 from infopursuit.models.folds import row_groups
-from infopursuit.models.learning import Empirical, LatentClasses, NaiveBayes
 from infopursuit.models.storing import DTYPES
 from infopursuit.pursuit.costs import Constraints, Costs
 from infopursuit.pursuit.costs import bind as bind_costs
@@ -43,22 +42,16 @@ from infopursuit.queries.queryset import check_joint_answers
 from infopursuit.saving.provenance import provenance
 from infopursuit.strategies.generative.build import BELIEFS, generative_pursuit
 from infopursuit.strategies.hybrid.belief import MAX_ANSWERS
-from infopursuit.strategies.hybrid.hybrid import Hybrid
 from infopursuit.support.cards import draw_card
 from infopursuit.support.checks import instance, whole_number
-from infopursuit.support.lazy import lazy_name
 from infopursuit.support.progress import Progress
 from infopursuit.support.threads import n_threads, side_by_side, thread_limit
 from infopursuit.support.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
 
-FINITE_LEARNERS = (NaiveBayes, LatentClasses, Empirical)
-"""Learners that are fast enough to be fitted again on parts of the rows."""
 MIN_ROWS_HYBRID, MAX_QUERIES_HYBRID = 80, 1_000
 """For which tables "auto" tries the hybrid strategy."""
-MAX_EMPIRICAL = 2_000
-"""Distinct rows up to which the training rows themselves compete with the hybrid strategy; more cost too much."""
 MAX_ROWS = 200_000
 """Training rows of a table at the most: networks are trained on fewer before they stop."""
 MAX_CLASSES = 5_000
@@ -210,8 +203,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, class_prior: Any, groups: Any) -> InformationPursuitClassifier:
         seed = self._seed()
-        learners = self._learners()
-        table = self._read_training(X, y, sample_weight, groups, learners)
+        options = self._options()
+        table = self._read_training(X, y, sample_weight, groups, options)
         n_rows = len(table)
         table = self._drawn(table, seed)
         table = self._with_class_weight(table)
@@ -223,11 +216,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         measured: list[Measured] = []
         if self.assess and len(table) >= ENOUGH_ROWS:
-            measured = self._learn_and_measure(table, class_prior, seed, learners)
+            measured = self._learn_and_measure(table, class_prior, seed, options)
         else:
-            self._learn(table, class_prior, seed, learners)
-            if self.assess and self._is_assessable(self.queries_, learners):
-                measured = self._assess(table, class_prior, seed, learners)
+            self._learn(table, class_prior, seed, options)
+            if self.assess and self._is_assessable(self.queries_, options):
+                measured = self._assess(table, class_prior, seed, options)
         if measured:
             self._set_assessment(measured, n_rows)
 
@@ -243,13 +236,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.provenance_ = provenance(seed, n_rows, used)
         return self
 
-    def _read_training(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, learners: dict[str, Any]
-    ) -> TrainingTable:
+    def _read_training(self, X: Any, y: Any, sample_weight: Any, groups: Any, options: list[Option]) -> TrainingTable:
         """Check inputs, labels, weights and groups."""
         X = self._check_input(X, reset=True)
         name = str(getattr(y, "name", None) or "")  # of a column of pandas or polars
-        stated = not isinstance(learners.get("model", ()), tuple)  # a model that somebody stated, not learnt
+        stated = not any(option.learns for option in options)
         y = check_labels(X, y, facts=stated)
         weights = None
         if sample_weight is not None:  # of X only the number of rows is looked at
@@ -279,7 +270,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         table: TrainingTable,
         class_prior: Any,
         seed: int,
-        learners: dict[str, Any],
+        options: list[Option],
         compares: bool | None = None,
     ) -> None:
         """Learn from all rows of a table.
@@ -289,8 +280,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         table : TrainingTable
         class_prior : array-like or dict, optional
         seed : int
-        learners : dict
-            See `_learners`.
+        options : list of Option
+            What may be learnt.
         compares : bool, optional
             Whether the hybrid strategy is compared with the generative one; by default where it
             suits the table.
@@ -300,7 +291,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             table = table.with_class_shares(self._class_shares)
         self.queries_: QuerySet = self._fit_queries(table)
         bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
-        if not all(hasattr(learner, "build") for learner in learners.values()):
+        if any(option.is_generative for option in options):
             check_joint_answers(self.queries_, "its mutual information is a sum over all of them")
 
         observed = self.queries_.read(table.X)
@@ -314,7 +305,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         # Networks need importance weights for a prior; finite models are given the prior itself.
         weights = table.row_weights
-        if "hybrid" in learners:
+        if self._has_hybrid(options):
             weights = weights * self._prior_factors[labels]
         sample = Sample.of(
             self.queries_.variables,
@@ -329,9 +320,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.class_count_ = np.bincount(labels, weights=table.weights, minlength=len(self.classes_)).astype(np.float64)
 
         if compares is None:
-            compares = len(learners) > 1 and self._suits_hybrid(sample)
+            compares = len(options) > 1 and self._suits_hybrid(sample)
         self._compares = compares
-        candidates = self._candidates(table, sample, prior, seed, learners, compares)
+        candidates = self._candidates(table, sample, prior, seed, options, compares)
         self._choose(candidates, seed)
         self.model_ = self.pursuit_.model
 
@@ -341,11 +332,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         sample: Sample,
         prior: FloatArray | None,
         seed: int,
-        learners: dict[str, Any],
+        options: list[Option],
         compares: bool,
     ) -> list[Candidate]:
         """The strategies among which one is chosen, fitted on a sample."""
-        builder = CandidateBuilder(
+        settings = FitSettings(
             queries=self.queries_,
             classes=self.classes_,
             seed=seed,
@@ -355,24 +346,29 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                 "noise": self.noise,
                 "costs": self.costs,
                 "constraints": self.constraints,
-                "learnt": isinstance(learners.get("model", ()), tuple),
+                "learnt": any(option.learns for option in options),
                 "label_name": "" if table.name in ("target", "y") else table.name,
             },
             options={"belief": self.belief, "exact_gains": self.exact_gains},
             prepare=partial(self._prepared, prior=prior),
-            class_factors=None if "hybrid" in learners else self._prior_factors,
+            class_factors=None if self._has_hybrid(options) else self._prior_factors,
+            progress=self.verbose,
         )
+        small = len(sample) <= MAX_EMPIRICAL or not compares
         candidates = []
-        for name, learner in learners.items():
-            if not hasattr(learner, "build"):
-                small = len(sample) <= MAX_EMPIRICAL or not compares
-                candidates.append(builder.generative(name, learner, sample, small, self.verbose))
-            elif len(learners) == 1 or compares:
-                if prior is not None and name != "hybrid":
+        for option in options:
+            if not option.is_generative:
+                if len(options) > 1 and not compares:
+                    continue
+                if prior is not None and option.name != "hybrid":
                     raise ValueError("class_prior needs a generative model or the hybrid; use strategy='auto'")
-                candidates.append(builder.strategy(name, learner, sample))
-        self.selection_ = builder.compared
+            candidates.append(option.fit(settings, sample, small))
+        self.selection_ = settings.compared
         return candidates
+
+    @staticmethod
+    def _has_hybrid(options: list[Option]) -> bool:
+        return any(option.name == "hybrid" for option in options)
 
     def _choose(self, candidates: list[Candidate], seed: int) -> None:
         """Choose among candidates on held-out rows, where all of them can be tested so."""
@@ -420,25 +416,25 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     # ---- how well it works -------------------------------------------------------------------------------------------
 
     def _learn_and_measure(
-        self, table: TrainingTable, class_prior: Any, seed: int, learners: dict[str, Any]
+        self, table: TrainingTable, class_prior: Any, seed: int, options: list[Option]
     ) -> list[Measured]:
         """Learn from most rows of a large table, and measure on the others."""
         queries = self._fit_queries(table)
         parts: list[IntArray] = []
-        if self._is_assessable(queries, learners):
+        if self._is_assessable(queries, options):
             groups, table = self._groups(table, queries)
             parts = held_out_parts(groups, seed)
 
         rest = table.without(parts[0]) if parts else table
         if not parts or len(np.unique(rest.y)) < len(np.unique(table.y)):
-            self._learn(table, class_prior, seed, learners)
+            self._learn(table, class_prior, seed, options)
             return []
 
-        self._learn(rest, class_prior, seed, learners)
+        self._learn(rest, class_prior, seed, options)
         held_out = table.take(parts[0])
         return [self._measure(held_out, groups[parts[0]], self.classes_, self._prior_factors, len(rest))]
 
-    def _assess(self, table: TrainingTable, class_prior: Any, seed: int, learners: dict[str, Any]) -> list[Measured]:
+    def _assess(self, table: TrainingTable, class_prior: Any, seed: int, options: list[Option]) -> list[Measured]:
         """Fit everything again without each part of the rows in turn, and measure on that part.
 
         Nothing is returned where the rows are too few for that.
@@ -453,7 +449,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             if class_prior is not None and len(np.unique(rest.y)) < len(self.classes_):
                 return None  # there is no row to which the prior of that class could be given
             try:
-                part._learn(rest, class_prior, seed, part._learners(), self._compares)
+                part._learn(rest, class_prior, seed, part._options(), self._compares)
             except ValueError as error:  # too few rows of some class
                 logger.info("not measured on held-out rows: %s", error)
                 return None
@@ -521,20 +517,13 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         groups, cases = row_groups(queries.read(table.X), table.labels)
         return groups, replace(table, cases=cases)
 
-    def _is_assessable(self, queries: QuerySet, learners: dict[str, Any]) -> bool:
+    def _is_assessable(self, queries: QuerySet, options: list[Option]) -> bool:
         """Whether everything can be fitted again on parts of the rows: of a table, where something is learnt.
 
         Not a model that is ready, networks that were trained elsewhere, and VAEs, which take too long.
         """
-        strategies = [learner for learner in learners.values() if hasattr(learner, "build")]
-        models = [learner for learner in learners.values() if not hasattr(learner, "build")]
-        finite = all(
-            isinstance(learner, tuple) and all(isinstance(option, FINITE_LEARNERS) for option in learner)
-            for learner in models
-        )
-        refittable = all(getattr(strategy, "refittable", False) for strategy in strategies)
         of_table = getattr(queries, "base", queries).tabular  # columns that are asked in groups are columns
-        return bool(of_table and finite and refittable)
+        return bool(of_table and all(option.refittable for option in options))
 
     def _threads(self) -> Any:
         return thread_limit(None if self.n_jobs in (None, -1) else whole_number(self.n_jobs, "n_jobs", 1))
@@ -751,9 +740,17 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("X is empty (0 sample(s)); give at least one input")
         return X
 
-    def _learners(self) -> dict[str, Any]:
-        """What the strategy may come from: tuples of learners, a model, or a `Strategy`; settings are checked before
-        anything is learnt."""
+    def _options(self) -> list[Option]:
+        """What may be learnt; settings are checked before anything is."""
+        self._check_settings()
+        options = read_strategy(self.strategy, self.device, self.verbose)
+        for option in options:
+            if option.is_generative:
+                self._check_belief(option)
+        return options
+
+    def _check_settings(self) -> None:
+        """Refuse settings that are no such settings, before anything is learnt."""
         if not (isinstance(self.stopping, str) and self.stopping == "auto"):
             example = "'auto', or a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"
             instance(self.stopping, "stopping", Rule, example, error=ValueError)
@@ -764,58 +761,30 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             ("exact_gains", bool, "True, False, or None to decide by what is affordable"),
         ):
             instance(getattr(self, name), name, (kind, type(None)), example, error=ValueError)
+
         whole_number(self.patience, "patience")
         self._dtype()
         for name, least in (("max_questions", 1), ("max_rows", 100)):
             if getattr(self, name) is not None:
                 whole_number(getattr(self, name), name, least)
-        strategy: Any = self.strategy
-        given = {"device": self.device, "progress": self.verbose}
-        found: dict[str, Any] = {}
-        if isinstance(strategy, str) and strategy in LEARNERS:
-            names = LEARNERS[strategy]
-            found = {strategy: tuple(getattr(models, name)() for name in names)} if names else {}
-            if strategy in ("auto", "hybrid"):
-                found = {("generative" if name == "auto" else name): each for name, each in found.items()}
-                found["hybrid"] = Hybrid(progress=self.verbose)
-            elif strategy == "amortized":
-                found[strategy] = lazy_name(
-                    "infopursuit", {"Amortized": "strategies.amortized.amortized"}, "Amortized"
-                )(device=self.device, progress=self.verbose)
-        elif not isinstance(strategy, (str, type)):
-            if hasattr(strategy, "build"):
-                found = {getattr(strategy, "kind", type(strategy).__name__): strategy}
-            elif hasattr(strategy, "beliefs") and hasattr(strategy, "variables"):
-                found = {"model": strategy}
-            elif hasattr(strategy, "fit") and hasattr(strategy, "candidates"):
-                found = {"model": (strategy,)}
-        if not found:
-            expected_names = ", ".join(map(repr, LEARNERS))
-            raise ValueError(f"strategy={strategy!r}; expected {expected_names}, a learner, a model or a Strategy")
-        for name, each in found.items():
-            if not hasattr(each, "build"):
-                self._check_belief(each)
-            if isinstance(each, tuple):
-                found[name] = tuple(
-                    one.with_defaults(**given) if hasattr(one, "with_defaults") else one for one in each
-                )
-        return found
 
-    def _check_belief(self, learners: Any) -> None:
+    def _check_belief(self, option: Option) -> None:
         """Refuse a belief that does not suit the model before a long training; `build_belief` looks again."""
         belief: Any = self.belief
-        kind = (
-            belief if isinstance(belief, str) else None if isinstance(belief, type) else getattr(belief, "kind", None)
-        )
+        kind = None
+        if isinstance(belief, str):
+            kind = belief
+        elif not isinstance(belief, type):
+            kind = getattr(belief, "kind", None)
         if kind not in ("auto", *BELIEFS):
             names = ", ".join(map(repr, BELIEFS))
             raise ValueError(
                 f"belief={belief!r}; expected 'auto', {names}, or settings such as ip.strategies.SMC(n_draws=9)"
             )
-        for each in learners if isinstance(learners, tuple) else (learners,):
-            suits = getattr(each, "beliefs", ())
-            if kind != "auto" and suits and kind not in suits:
-                use = " or ".join(map(repr, ("auto", *suits)))
+
+        for suitable in option.beliefs:
+            if kind != "auto" and suitable and kind not in suitable:
+                use = " or ".join(map(repr, ("auto", *suitable)))
                 raise ValueError(f"belief={belief!r} does not suit strategy={self.strategy!r:.60}; use {use}")
 
     def _seed(self) -> int:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import safetensors.numpy
 
+from infopursuit.estimator.candidates import LEARNERS
 from infopursuit.estimator.card import training_data, write_model_card
-from infopursuit.estimator.tuning import LEARNERS, Tuning
+from infopursuit.estimator.tuning import Tuning
 from infopursuit.pursuit.loop import Pursuit
 from infopursuit.saving import files as model_files
 from infopursuit.saving.provenance import provenance, versions
 from infopursuit.saving.pursuits import labels_to_spec, pursuit_spec
 from infopursuit.saving.registry import encode
+from infopursuit.strategies.strategy import Strategy
 
 if TYPE_CHECKING:
     from infopursuit.estimator.classifier import InformationPursuitClassifier
@@ -87,10 +89,12 @@ def _tuning_to_spec(tuning: Tuning | None) -> dict[str, Any] | None:
 
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
-    seed, given, names = classifier.random_state, classifier.stopping, getattr(classifier, "feature_names_in_", None)
+    seed = classifier.random_state
+    given = classifier.stopping
+    names = getattr(classifier, "feature_names_in_", None)
     strategy = classifier.strategy
-    if hasattr(strategy, "build"):  # settings of one that has a name
-        strategy = strategy.kind if getattr(strategy, "kind", None) in LEARNERS else None
+    if isinstance(strategy, Strategy):  # settings of one that has a name
+        strategy = strategy.kind if strategy.kind in LEARNERS else None
     calibration = getattr(classifier, "calibration_", None)
     class_count = getattr(classifier, "class_count_", None)
     assessment = getattr(classifier, "assessment_", None)

@@ -11,41 +11,18 @@ other rows, see `assessment`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
 
-from infopursuit.calibration.held_out import held_out_rows, n_pursued, relative_doubt, strict_epsilon
+from infopursuit.calibration.held_out import relative_doubt
 from infopursuit.calibration.temperature import HeldOutRuns, TemperatureScaling
 from infopursuit.estimator.assessment import Assessment
-from infopursuit.estimator.selection import select_learner
-from infopursuit.models.learning import Empirical
-from infopursuit.models.sample import Sample
-from infopursuit.pursuit.loop import Pursuit
-from infopursuit.pursuit.protocols import Acquisition, Belief
 from infopursuit.pursuit.stopping import Confidence, InformationGain, MaxQueries, Rule
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.strategies.generative.build import generative_pursuit
 from infopursuit.support.checks import instance, number
-from infopursuit.support.progress import Progress
 from infopursuit.support.types import FloatArray, IntArray
 
-LEARNERS = {
-    "auto": ("naive_bayes", "latent_classes", "empirical"),
-    "table": ("naive_bayes", "latent_classes"),
-    "empirical": ("empirical",),
-    "vae": ("vae",),
-    "hybrid": (),
-    "amortized": (),
-}
-"""The learners of each strategy that has a name."""
-N_FOLDS = 4
-"""Folds of the rows on which finite models are tested."""
-MIN_GROUPS_TUNED = 16
-"""Groups of rows below which nothing is chosen on held-out rows: they would not tell one rule from another."""
 CONFIDENCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995)
 """Confidences at which a rule may stop, where no class is much more frequent than the others together."""
 MIN_GAINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
@@ -63,162 +40,6 @@ FOLD_VARIANCE = 2.0
 NO_SPREAD = 1e-9
 MAX_P_VALUE = 0.05
 """Beyond this p-value the answers are said to tell nothing about the class."""
-
-
-class Strategy(Protocol):
-    """A strategy of your own: what to believe and how to choose, learnt from a sample.
-
-    An attribute ``refittable = True`` says that `build` learns from its sample alone; `fit` then
-    builds it again on parts of the rows, and measures it on the others.
-    """
-
-    def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[Belief[Any], Acquisition[Any]]:
-        """The belief and the acquisition function."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A strategy that may be taken.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in reports.
-    pursuit : Pursuit
-        Fitted on the whole sample.
-    sample : Sample
-        What it was fitted on.
-    held_out : (F, N) array of float
-        The weight of each row that each of F folds holds out.
-    folds : callable, optional
-        Returns for each fold a belief and an acquisition function that were not trained on it. None
-        for strategies that cannot be tested so.
-    class_factors : (C,) array of float, optional
-        By what the weight of the held-out rows of each class is multiplied, where it is as frequent
-        in use as a class prior says and the sample is not weighted so.
-    """
-
-    name: str
-    pursuit: Pursuit[Any]
-    sample: Sample
-    held_out: FloatArray
-    folds: Callable[[], list[tuple[Any, Any]]] | None
-    class_factors: FloatArray | None = None
-
-    def run(self, n: int, progress: bool | None = None) -> HeldOutRuns:
-        """Pursue held-out rows, with n queries at most."""
-        assert self.folds is not None
-        sample = self.sample
-        n_rows = n_pursued(self.pursuit.queries, sample.n_classes)
-        pursued = held_out_rows(sample, self.held_out, n_rows)
-        epsilon = strict_epsilon(sample)
-        rule = Confidence(epsilon) | MaxQueries(n)
-
-        traces = []
-        with Progress("held-out rows", sum(len(rows) for rows, _ in pursued), show=progress) as shown:
-            for (belief, acquisition), (rows, _) in zip(self.folds(), pursued, strict=True):
-                pursuit = replace(
-                    self.pursuit,
-                    belief=belief,
-                    acquisition=acquisition,
-                    bindings=type(self.pursuit.bindings)(),
-                    stopping=rule,
-                    patience=0,
-                )
-                traces.append(pursuit.run_values(sample.observed(rows), progress=shown))
-
-        labels = sample.labels[np.concatenate([rows for rows, _ in pursued])]
-        weights = np.concatenate([row_weights for _, row_weights in pursued])
-        if self.class_factors is not None:
-            weights = weights * self.class_factors[labels]
-        return HeldOutRuns.of(traces, labels, n, epsilon, weights=weights)
-
-
-@dataclass
-class CandidateBuilder:
-    """Fits the strategies that are compared.
-
-    Parameters
-    ----------
-    queries : QuerySet
-        What may be asked.
-    classes : (C,) array
-        The labels.
-    seed : int
-    parts : dict
-        Fields of every pursuit.
-    options : dict
-        Options of `generative_pursuit`.
-    prepare : callable
-        Model -> the model that is used.
-    class_factors : (C,) array of float, optional
-        See `Candidate`.
-    compared : list
-        The finite models that were compared, best first.
-    """
-
-    queries: QuerySet
-    classes: Any
-    seed: int
-    parts: dict[str, Any]
-    options: dict[str, Any]
-    prepare: Callable[[Any], Any]
-    class_factors: FloatArray | None = None
-    compared: list[Any] = field(default_factory=list)
-
-    def strategy(self, name: str, strategy: Any, sample: Sample) -> Candidate:
-        """A strategy that builds its own belief; it sees the numbers."""
-        belief, acquisition = strategy.build(sample, self.queries, self.seed)
-        parts = {**self.parts, "learnt": not belief.capabilities.calibrated}  # it may have calibrated itself
-        pursuit: Pursuit[Any] = Pursuit(self.queries, belief, acquisition, seed=self.seed, **parts)
-        folds = strategy.folds(belief) if hasattr(strategy, "folds") else None
-        if folds is None:
-            return Candidate(name, pursuit, sample, np.zeros((0, len(sample))), None)
-        return Candidate(name, pursuit, sample, strategy.held_out(sample), lambda: folds)
-
-    def generative(
-        self,
-        name: str,
-        learner: Any,
-        sample: Sample,
-        empirical: bool,
-        progress: bool | None,
-    ) -> Candidate:
-        """A generative model that is ready, or the best of a tuple of learners.
-
-        Parameters
-        ----------
-        name, learner, sample
-            What the candidate is called, what it is, and what it is fitted on.
-        empirical : bool
-            Whether the training rows themselves may be the model.
-        progress : bool, optional
-        """
-        held_out = sample.folds(N_FOLDS)
-        if not isinstance(learner, tuple):
-            if learner.n_classes != len(self.classes):
-                raise ValueError(f"strategy is a model of {learner.n_classes} classes, but y has {len(self.classes)}")
-            return Candidate(name, self._pursuit(learner), sample, held_out, None)
-
-        learners = [option for option in learner if empirical or not isinstance(option, Empirical)]
-        best, self.compared = select_learner(learners, sample, self.queries, seed=self.seed, progress=progress)
-        shape = getattr(self.queries, "shape", None)
-
-        def fitted(part: Sample) -> Pursuit[Any]:
-            return self._pursuit(best.fit(part.without_numbers(), shape, self.seed))
-
-        def folds() -> list[tuple[Any, Any]]:
-            pursuits = (fitted(sample.part(sample.weights - held)) for held in held_out)
-            return [(pursuit.belief, pursuit.acquisition) for pursuit in pursuits]
-
-        pursuit = fitted(sample)
-        finite = "exact" in pursuit.model.beliefs  # a network is not trained once more for each fold
-        enough = sample.n_groups >= MIN_GROUPS_TUNED and bool(held_out.any(axis=1).all())
-        testable = finite and self.queries.tabular and enough
-        return Candidate(name, pursuit, sample, held_out, folds if testable else None, self.class_factors)
-
-    def _pursuit(self, model: Any) -> Pursuit[Any]:
-        return generative_pursuit(self.prepare(model), self.queries, seed=self.seed, **self.options, **self.parts)
 
 
 @dataclass(frozen=True)

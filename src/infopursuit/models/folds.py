@@ -16,8 +16,8 @@ from infopursuit.support.types import FloatArray, IntArray, Observed
 MIN_REPEATS = 20
 """Rows for each distinct input from which on repeated inputs may be separate cases, not copies."""
 MAX_DISPERSION = 4.0
-"""How much more unevenly copies may be spread over the distinct inputs of a class than if they had been drawn at random.
-Rows that were all copied equally often have 0, rows that were drawn again and again about 1."""
+"""How much more unevenly copies may be spread over the distinct inputs of a class than if they had been drawn at
+random. Rows that were all copied equally often have 0, rows that were drawn again and again about 1."""
 
 __all__ = ["assign_folds", "distinct_inputs", "number_keys", "repeats_are_cases", "row_groups"]
 

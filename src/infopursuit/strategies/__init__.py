@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from infopursuit.strategies.generative.pruned import Pruned, PrunedBelief
     from infopursuit.strategies.look_ahead import FixedOrder, LookAhead, RandomOrder
     from infopursuit.strategies.opinion_pool import LogPool, OpinionPool
+    from infopursuit.strategies.strategy import Strategy
 
 __all__ = [
     "SMC",
@@ -46,6 +47,7 @@ __all__ = [
     "PrunedBelief",
     "RandomOrder",
     "SMCBelief",
+    "Strategy",
     "entropy",
     "mutual_information",
 ]
@@ -60,6 +62,7 @@ _MODULES = {
     **dict.fromkeys(("Pruned", "PrunedBelief"), "generative.pruned"),
     **dict.fromkeys(("FixedOrder", "LookAhead", "RandomOrder"), "look_ahead"),
     **dict.fromkeys(("LogPool", "OpinionPool"), "opinion_pool"),
+    "Strategy": "strategy",
 }
 
 

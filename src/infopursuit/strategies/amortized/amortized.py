@@ -34,6 +34,7 @@ from infopursuit.strategies.amortized.belief import (
     inputs_for,
 )
 from infopursuit.strategies.amortized.querier import UNITS, NetworkQuerier, acquisition_for
+from infopursuit.strategies.strategy import Strategy
 from infopursuit.support.checks import instance, one_of
 from infopursuit.support.types import IntArray
 
@@ -44,7 +45,7 @@ MANY_FEATURES = 1_000
 
 
 @dataclass(frozen=True)
-class Amortized:
+class Amortized(Strategy):
     """Belief and choice of queries by one network on histories, trained end to end; needs the extra ``networks``.
 
     A step takes one pass of the network, however many queries and answers there are. It pays where other strategies are

@@ -25,6 +25,7 @@ from infopursuit.pursuit.stopping import Confidence, MaxQueries
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.strategies.hybrid.belief import OwnPredictor, PredictorBelief, answer_vectors, check_queries
 from infopursuit.strategies.look_ahead import LookAhead
+from infopursuit.strategies.strategy import Strategy
 from infopursuit.support.checks import instance, one_of, whole_number
 from infopursuit.support.progress import Progress
 from infopursuit.support.threads import side_by_side, single_threaded
@@ -39,7 +40,7 @@ make the networks better there."""
 
 
 @dataclass(frozen=True)
-class Hybrid:
+class Hybrid(Strategy):
     """Belief by masked networks, which see numbers as numbers; acquisition by one-step look-ahead over predicted
     answers.
 
