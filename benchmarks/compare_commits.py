@@ -68,10 +68,12 @@ def vae_pursuit(weights: Path) -> Any:
 
     ip: Any = importlib.import_module("infopursuit")  # of either edition
     try:
-        variants: Any = importlib.import_module("benchmarks.vae_variants")
+        variants: Any = ip.models
+        _ = variants.soften
         files: Any = importlib.import_module("benchmarks.vae_files")
-    except ImportError:  # of the first edition
-        variants = files = ip.models
+    except (ImportError, AttributeError):  # of an earlier edition
+        variants = importlib.import_module("benchmarks.vae_variants")
+        files = importlib.import_module("benchmarks.vae_files")
     queries = ip.queries.patches((28, 28), size=3, threshold=127.5)
     X, y = images("train")
     blur = Blur((0.0, 0.35, 0.7), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))

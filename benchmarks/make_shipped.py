@@ -22,11 +22,11 @@ import torch
 
 from benchmarks import WEIGHTS, datasets
 from benchmarks.vae_files import load_vae
-from benchmarks.vae_variants import aggregate
 from infopursuit import queries, shipped
 from infopursuit.estimator.classifier import InformationPursuitClassifier
 from infopursuit.estimator.storage import save
 from infopursuit.models import latent_classes
+from infopursuit.models.networks.aggregate import aggregate
 from infopursuit.models.networks.masked import Training
 from infopursuit.pursuit.stopping import Confidence, InformationGain
 from infopursuit.saving.files import LOCK

@@ -28,9 +28,11 @@ PUBLIC = {
     "infopursuit.app.jobs": "Engine Explained explain",
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Union Words columns concepts
         from_spec functions groups guess patches union words""",
-    "infopursuit.models": """VAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner MLPArchitecture
-        RandomAffine Sample TableModel Training empirical latent_classes naive_bayes
-        train vae""",
+    "infopursuit.models": """
+        VAE AggregateVAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner MLPArchitecture
+        RandomAffine Sample SoftVAE TableModel Training aggregate empirical latent_classes naive_bayes
+        soften train vae
+    """,
     "infopursuit.evaluation.inspection": """Branch QueryFrequencies StrategyTree TreeNode query_frequencies
         strategy_tree""",
     "infopursuit.presentation.plots": """asked_by_class calibration heatmap image_trace save

@@ -17,14 +17,15 @@ from benchmarks.black_box import NetworkSettings
 from benchmarks.pages import quoted
 from benchmarks.pool import Pooled, UnionModel
 from benchmarks.vae_files import load_vae, save_vae
-from benchmarks.vae_variants import aggregate, soften
 from infopursuit import queries
 from infopursuit.evaluation.measures import Row
 from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import FiniteModel
+from infopursuit.models.networks.aggregate import aggregate
 from infopursuit.models.networks.architectures import ConvArchitecture
 from infopursuit.models.networks.augmentation import RandomAffine
 from infopursuit.models.networks.autoencoder import VAE
+from infopursuit.models.networks.softened import soften
 from infopursuit.models.networks.training import Training, train
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel, fit_latent_classes

@@ -11,9 +11,10 @@ import numpy as np
 
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
-from benchmarks.vae_variants import aggregate, soften
 from infopursuit.evaluation.measures import Point, confidence_curve
 from infopursuit.models.empirical import EmpiricalModel
+from infopursuit.models.networks.aggregate import aggregate
+from infopursuit.models.networks.softened import soften
 from infopursuit.models.sample import Sample
 from infopursuit.presentation.plots import trade_off
 from infopursuit.pursuit.stopping import Confidence, MaxQueries

@@ -127,7 +127,7 @@ def _details(pursuit: Pursuit[Any], provenance: Mapping[str, Any] | None) -> lis
 def _model(model: Any) -> str:
     if model is None:
         return ""
-    if model.kind == "vae":
+    if "smc" in model.beliefs:
         about = f"{model.architecture.kind} architecture, {model.latent_dim} latent dimensions"
         return f"{model.kind}, {about}, {len(model.variables):,} variables"
     return f"{model.kind}, {model.n_states:,} latent states of {len(model.variables):,} variables"

@@ -16,25 +16,45 @@ from infopursuit.support.lazy import lazy_name
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes  # isort: skip (not the module)
 
 if TYPE_CHECKING:
+    from infopursuit.models.networks.aggregate import AggregateVAE, aggregate
     from infopursuit.models.networks.architectures import ConvArchitecture, MLPArchitecture
     from infopursuit.models.networks.augmentation import RandomAffine
     from infopursuit.models.networks.autoencoder import VAE
+    from infopursuit.models.networks.softened import SoftVAE, soften
     from infopursuit.models.networks.training import Training, train, vae
 
 _NETWORKS = {
     **dict.fromkeys(("ConvArchitecture", "MLPArchitecture"), "networks.architectures"),
+    **dict.fromkeys(("AggregateVAE", "aggregate"), "networks.aggregate"),
     "VAE": "networks.autoencoder",
+    **dict.fromkeys(("SoftVAE", "soften"), "networks.softened"),
     "RandomAffine": "networks.augmentation",
     **dict.fromkeys(("Training", "train", "vae"), "networks.training"),
 }
 
-# fmt: off
 __all__ = [
-    "VAE", "Blur", "ConvArchitecture", "EmpiricalModel", "FiniteModel", "Flip", "Learner", "MLPArchitecture",
-    "RandomAffine", "Sample", "TableModel", "Training", "empirical",
-    "latent_classes", "naive_bayes", "train", "vae",
+    "VAE",
+    "AggregateVAE",
+    "Blur",
+    "ConvArchitecture",
+    "EmpiricalModel",
+    "FiniteModel",
+    "Flip",
+    "Learner",
+    "MLPArchitecture",
+    "RandomAffine",
+    "Sample",
+    "SoftVAE",
+    "TableModel",
+    "Training",
+    "aggregate",
+    "empirical",
+    "latent_classes",
+    "naive_bayes",
+    "soften",
+    "train",
+    "vae",
 ]
-# fmt: on
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
     Model: TypeAlias = FiniteModel | VAE
 
-KINDS = {"table": "TableModel", "empirical": "EmpiricalModel", "vae": "VAE"}
+KINDS = {
+    "table": "TableModel",
+    "empirical": "EmpiricalModel",
+    "vae": "VAE",
+    "aggregate-vae": "AggregateVAE",
+    "soft-vae": "SoftVAE",
+}
 """The ``kind`` of every model that can be saved, and the name of its class in `infopursuit.models`."""
 
 

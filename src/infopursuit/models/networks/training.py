@@ -22,9 +22,12 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from infopursuit.models.empirical import Blur
+from infopursuit.models.networks.aggregate import aggregate
 from infopursuit.models.networks.architectures import Architecture, ConvArchitecture, MLPArchitecture
 from infopursuit.models.networks.augmentation import RandomAffine
 from infopursuit.models.networks.autoencoder import VAE, log_evidence, standard_normal
+from infopursuit.models.networks.softened import soften
 from infopursuit.models.sample import Sample
 from infopursuit.support.checks import instance, number, whole_number
 from infopursuit.support.files import sweep_leftovers, write_atomically
@@ -456,6 +459,9 @@ class VAELearner:
     latent_dim: 20 for images, up to 10 for tables. training: a `Training`; otherwise one of some seconds for a table of
     a few hundred rows, of minutes for a thousand images, and of 30 epochs for large sets of images. checkpoint: a file
     from which an interrupted training goes on. progress: True shows it even where no terminal is.
+    aggregate: the prior of the latents is their aggregate posterior, where the encoder places the training rows; it
+    then contains training data. blur: a `Blur` of the decoded images, how much being part of the latent. With both,
+    and many draws, an image pursuit is the paper's: `python -m benchmarks.reproduce mnist` has the settings.
     """
 
     beliefs: ClassVar[tuple[str, ...]] = ("smc", "langevin")
@@ -463,6 +469,8 @@ class VAELearner:
     latent_dim: int | None = None
     training: Training | None = None
     checkpoint: Any = field(default=None, kw_only=True)
+    aggregate: bool = field(default=False, kw_only=True)
+    blur: Blur | None = field(default=None, kw_only=True)
     device: Any = field(default=None, compare=False, kw_only=True)
     progress: bool | None = field(default=None, compare=False, kw_only=True)
 
@@ -475,6 +483,8 @@ class VAELearner:
             whole_number(dim, "latent_dim", 1)
         expected = "ip.models.Training(epochs=30), or None"
         instance(self.training, "training", (Training, type(None)), expected, error=ValueError)
+        expected = "ip.models.Blur((0.0, 0.35, 0.7)), or None"
+        instance(self.blur, "blur", (Blur, type(None)), expected, error=ValueError)
 
     def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> VAE:
         """The trained model; the seed of the training is added to ``seed``."""
@@ -494,7 +504,9 @@ class VAELearner:
             checkpoint=self.checkpoint,
             progress=self.progress,
         )
-        return trained
+        if self.aggregate:
+            trained = aggregate(trained, sample.values[rows], sample.labels[rows])
+        return trained if self.blur is None else soften(trained, self.blur)
 
     def with_defaults(self, device: Any, progress: bool | None) -> VAELearner:
         """The same learner, with the device and the progress of an estimator where it has none of its own."""

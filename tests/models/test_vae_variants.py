@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.vae_variants import AggregateVAE, SoftVAE, aggregate, soften
+import infopursuit as ip
 from infopursuit.models import Blur
+from infopursuit.models.networks.aggregate import AggregateVAE, aggregate
 from infopursuit.models.networks.architectures import ConvArchitecture, MLPArchitecture
 from infopursuit.models.networks.autoencoder import VAE, log_normal
+from infopursuit.models.networks.softened import SoftVAE, soften
+from infopursuit.models.parts import model_from_parts, model_to_parts
 
 
 @pytest.fixture
@@ -112,3 +115,53 @@ def test_softening_has_gradients_and_keeps_its_kind(vae, images):
 def test_only_images_can_be_softened():
     with pytest.raises(ValueError, match="only images can be blurred"):
         soften(VAE((2, 2), [0.5, 0.5], MLPArchitecture((4,)), 2), Blur())
+
+
+@pytest.mark.parametrize("softened", [False, True])
+def test_a_pursuit_with_a_variant_is_saved_and_loaded(vae, images, softened, tmp_path):
+    model = aggregate(vae, *images)
+    if softened:
+        model = soften(model, Blur((0.3, 0.8), (0.01, 0.02)))
+    queries = ip.queries.patches((8, 8), size=2, stride=2, threshold=0.5)
+    pursuit = ip.generative_pursuit(model, queries, ip.strategies.SMC(n_draws=60), ip.MaxQueries(3))
+    ip.save(pursuit, tmp_path)
+    again = ip.load(tmp_path)
+
+    assert type(again.model) is type(model)
+    assert again.model.contains_training_data
+    X = images[0][:4].reshape(-1, 8, 8)
+    trace, reread = pursuit.run(X), again.run(X)
+    np.testing.assert_array_equal(reread.queries, trace.queries)
+    np.testing.assert_allclose(reread.posteriors, trace.posteriors, atol=1e-3)  # the encoder is kept in half precision
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("latent_mean", lambda array: array * np.nan),
+        ("latent_mean", lambda array: array[:-1]),
+        ("latent_log_std", lambda array: array.astype(np.float64)),
+        ("latent_offsets", lambda array: array - 1),
+        ("latent_offsets", lambda array: array[:-1]),
+    ],
+)
+def test_altered_latents_are_refused(vae, images, name, change):
+    spec, arrays = model_to_parts(aggregate(vae, *images))
+    with pytest.raises((ValueError, KeyError), match=name):
+        model_from_parts(spec, arrays | {name: change(arrays[name])})
+
+
+def test_a_learner_makes_the_variants(images):
+    queries = ip.queries.patches((8, 8), size=2, stride=2, threshold=0.5)
+    X, y = images[0].reshape(-1, 8, 8), images[1]
+    learner = ip.models.vae(
+        latent_dim=2, training=ip.models.Training(epochs=1), aggregate=True, blur=Blur((0.3, 0.8), (0.01, 0.02))
+    )
+    clf = ip.InformationPursuitClassifier(queries, learner, ip.strategies.SMC(n_draws=40), ip.MaxQueries(2))
+    clf.fit(X, y)
+    assert isinstance(clf.model_, SoftVAE)
+    assert isinstance(clf.model_.base, AggregateVAE)
+    assert len(clf.model_.base.mean) == len(X)
+
+    with pytest.raises(ValueError, match="blur="):
+        ip.models.vae(blur=0.5)
