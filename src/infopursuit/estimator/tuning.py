@@ -19,6 +19,7 @@ from scipy.special import ndtr
 from infopursuit.calibration.held_out import relative_doubt
 from infopursuit.calibration.temperature import HeldOutRuns, TemperatureScaling
 from infopursuit.estimator.assessment import Assessment
+from infopursuit.estimator.class_figures import area_under_curve
 from infopursuit.pursuit.stopping import Confidence, InformationGain, MaxQueries, Rule
 from infopursuit.support.checks import instance, number
 from infopursuit.support.types import FloatArray, IntArray
@@ -32,6 +33,8 @@ MAX_SHARE_SAVED = 0.95
 """The share that a rule must save of the log loss that answers can save: the first where classes are about equally
 frequent, up to the second where one class is rare. Nearly all cases end after one question there, and the others are
 those that matter."""
+SHARE_SEPARATED = 0.95
+"""Where one class is rare: the share that a rule must keep of the area under the ROC curve above that of chance."""
 N_ROUNDS = 2
 """Rounds of fitting the temperature where inputs stop, and finding where they stop with it."""
 N_PERMUTATIONS = 200
@@ -219,8 +222,35 @@ def choose_rule(runs: HeldOutRuns, n: int) -> Outcome:
     doubt = relative_doubt(max(runs.prior))
     min_saved = saved * (doubt * MIN_SHARE_SAVED + (1 - doubt) * MAX_SHARE_SAVED)
     informed = [outcome for outcome in outcomes if before - outcome.log_loss >= min_saved]
+    if doubt < 1:
+        informed = _separating(informed, outcomes, (1 - doubt) * SHARE_SEPARATED)
     good = [outcome for outcome in informed if outcome.as_accurate_as(most_accurate)]
     return min(good or informed, key=lambda outcome: outcome.length)
+
+
+def _separating(informed: list[Outcome], outcomes: list[Outcome], share: float) -> list[Outcome]:
+    """Those of some rules that tell the most frequent class from the others about as well as the best rule.
+
+    Where one class is rare, a rule that ends most cases after a question or two saves nearly all of the log loss, and
+    no longer ranks the cases.
+
+    Parameters
+    ----------
+    informed : list of Outcome
+        The rules among which one is chosen.
+    outcomes : list of Outcome
+        All rules.
+    share : float
+        The share of the area under the ROC curve above 0.5 that a rule must keep.
+    """
+    areas = [outcome.separation for outcome in outcomes]
+    known = [area for area in areas if area is not None]
+    if not known:
+        return informed
+
+    least = 0.5 + share * (max(known) - 0.5)
+    kept = {id(outcome) for outcome, area in zip(outcomes, areas, strict=True) if area is not None and area >= least}
+    return [outcome for outcome in informed if id(outcome) in kept] or informed
 
 
 @dataclass(frozen=True)
@@ -262,6 +292,17 @@ class Outcome:
     def log_loss(self) -> float:
         """The mean of -log p(true class) at the stop, in nats."""
         return self.runs.mean(self.runs.loss[np.arange(len(self.runs)), self.stops])
+
+    @property
+    def separation(self) -> float | None:
+        """The area under the ROC curve of the most frequent class against the others; None where one is absent."""
+        runs = self.runs
+        at_stop = np.arange(len(runs)), self.stops
+        frequent = int(np.argmax(runs.prior))
+        log_posterior = runs.calibrator.log_posterior(runs.log_posterior[at_stop], runs.n_answers[at_stop])
+        others = (runs.labels != frequent).astype(np.int64)
+        unlikely = -np.nan_to_num(log_posterior[:, frequent])
+        return area_under_curve(np.stack([-unlikely, unlikely], axis=1), others, runs.weights)
 
     def as_accurate_as(self, best: Outcome) -> bool:
         """Whether the accuracy is within one standard error of the paired difference."""
