@@ -325,6 +325,7 @@ def test_filters_links_and_paper_in_a_browser(tmp_path):
             page.select_option(f"select[name={name}]", "")
         n_pages = {"batch": pages(page.pdf(prefer_css_page_size=True))}
         page.click("tbody a >> nth=2")
+        page.wait_for_selector("details[open]")  # the page opens it once the browser has told it of the new address
         assert page.locator("details[open]").count() == 1
         page.goto((tmp_path / "case.html").as_uri())
         n_pages["case"] = pages(page.pdf(prefer_css_page_size=True))
