@@ -220,7 +220,7 @@ class LearntModel:
         best, settings.compared = select_learner(
             learners, sample, queries, seed=settings.seed, progress=settings.progress
         )
-        shape = getattr(queries, "shape", None)
+        shape = queries.shape
 
         def fitted(part: Sample) -> Pursuit[Any]:
             return settings.pursuit_of(best.fit(part.without_numbers(), shape, settings.seed))

@@ -295,7 +295,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             check_joint_answers(self.queries_, "its mutual information is a sum over all of them")
 
         observed = self.queries_.read(table.X)
-        columns = getattr(self.queries_, "base", self.queries_)  # columns that are asked in groups are columns
+        columns = self.queries_.ungrouped  # columns that are asked in groups are columns
         if columns.tabular:
             warn_of_leaks(columns, observed.values, labels)
         prior = None if class_prior is None else read_prior(class_prior, self.classes_)
@@ -522,7 +522,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         Not a model that is ready, networks that were trained elsewhere, and VAEs, which take too long.
         """
-        of_table = getattr(queries, "base", queries).tabular  # columns that are asked in groups are columns
+        of_table = queries.ungrouped.tabular  # columns that are asked in groups are columns
         return bool(of_table and all(option.refittable for option in options))
 
     def _threads(self) -> Any:

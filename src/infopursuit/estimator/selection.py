@@ -53,7 +53,7 @@ def select_learner(
     Where there is nothing to choose nothing is compared. A `VAE` comes in this way only: training one for each fold
     would take too long, so that it is never compared.
     """
-    shape = getattr(queries, "shape", None)
+    shape = queries.shape
     seen = sample.without_numbers()
     options = [option for learner in learners for option in learner.candidates(seen, shape)]
     if not options:

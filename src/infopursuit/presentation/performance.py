@@ -146,7 +146,7 @@ def performance_of(classifier: Any) -> Performance | None:
     if not hasattr(classifier, "assessment_"):
         return None
     pursuit = classifier.pursuit_
-    queries = getattr(pursuit.queries, "base", pursuit.queries)
+    queries = pursuit.queries.ungrouped
     assessment: Assessment | None = classifier.assessment_
     if assessment is None and not (queries.tabular and pursuit.learnt):
         return None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.pursuit.explanation import amount
+from infopursuit.queries.groups import Groups
 from infopursuit.queries.queryset import QuerySet, near
 from infopursuit.support.checks import number, whole_number
 from infopursuit.support.display import Brief
@@ -265,13 +266,13 @@ def _refuse_cycles(queries: QuerySet, prerequisites: Sequence[_Prerequisite], ne
 
 def _look_up(queries: QuerySet, other: str | int, where: str) -> tuple[QuerySet, int, tuple[int, ...]]:
     """Where a query is found, among the queries or the members of groups, and the queries that reveal it."""
-    base = getattr(queries, "base", None)
+    base = queries.ungrouped
     if isinstance(other, str) and other not in queries.names:
-        if base is None or other not in base.names:
-            known = [*queries.names, *(() if base is None else base.names)]
+        if other not in base.names:
+            known = [*queries.names, *(() if base is queries else base.names)]
             raise ValueError(f"{where} wants an answer to {other!r}, which is no query; {near(other, known)}")
-        members: Mapping[str, Sequence[str]] = getattr(queries, "groups", {})
-        sources = tuple(queries.names.index(name) for name, inside in members.items() if other in inside)
+        groups = queries.groups if isinstance(queries, Groups) else {}
+        sources = tuple(queries.names.index(name) for name, members in groups.items() if other in members)
         return base, base.names.index(other), sources
     index = queries.find_one(other, where)
     return queries, index, (index,)

@@ -189,9 +189,9 @@ class Trace(NotebookCard):
             calibrated=self.calibrated,
             label_name=self.label_name,
             base_rates=() if self.base_rates is None else tuple(self.base_rates.tolist()),
-            shape=getattr(qs, "shape", None),
-            levels=getattr(qs, "n_levels", 2),
-            channels=getattr(qs, "channels", 1),
+            shape=qs.shape,
+            levels=qs.n_levels,
+            channels=qs.channels,
             p_value=None if self.p_values is None else float(self.p_values[i]),
         )
 

@@ -77,8 +77,14 @@ class Groups(QuerySet):
         labels = base.number_labels
         self.number_labels = {i: labels[q] for i, q in enumerate(self._kept) if q in labels}
         # of a base about images
-        self.shape, self.n_levels = getattr(base, "shape", None), int(getattr(base, "n_levels", 2))
-        self.channels = int(getattr(base, "channels", 1))
+        self.shape = base.shape
+        self.n_levels = base.n_levels
+        self.channels = base.channels
+
+    @property
+    def ungrouped(self) -> QuerySet:
+        """The queries that were put in groups."""
+        return self.base
 
     def read(self, X: Any) -> Observed:
         """As the base reads it."""

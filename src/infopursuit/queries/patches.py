@@ -47,6 +47,7 @@ class Patches(QuerySet):
     """
 
     kind = "patches"
+    shape: tuple[int, int]
     spec: ClassVar = {
         **dict.fromkeys(("shape", "size", "stride"), "pair"),
         "threshold": "number?",

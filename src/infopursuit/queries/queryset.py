@@ -59,8 +59,19 @@ class QuerySet(NotebookCard):
     """Whether the queries are about the columns of a table."""
     whole: bool = True
     """Whether every query reveals its variables whole: the cell that is answered is the value."""
+    shape: tuple[int, int] | None = None
+    """Rows and columns of the images that the queries are about; None where they are about something else."""
+    n_levels: int = 2
+    """Of images: how many values a pixel has."""
+    channels: int = 1
+    """Of images: 3 where they have colours."""
     number_labels: Mapping[int, tuple[str, ...]] = {}
     """{query: choices before any rewording} of queries whose choices are numbers: the answer 2 is "2", no index."""
+
+    @property
+    def ungrouped(self) -> QuerySet:
+        """The queries before any of them were put in groups."""
+        return self
 
     def __init__(
         self,

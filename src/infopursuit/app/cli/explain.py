@@ -113,7 +113,7 @@ def explain_case(args: argparse.Namespace, terminal: Terminal) -> int:
     if args.html is not None:
         told = {"name": args.case, "model": args.model.name, "version": shipped.version(args.model)}
         about = case.about(session, words, classifier=model, **told)
-        image = one[0] if getattr(pursuit.queries, "shape", None) is not None else None
+        image = one[0] if pursuit.queries.shape is not None else None
         truth = None if some.y is None else some.y[i]
         page = report.write(trace[0], image=image, truth=truth, title=args.title, language=args.lang, about=about)
         terminal.say("", f"written to {write_text(args.html, page)}")
@@ -135,7 +135,7 @@ def first_of(done: Explained, most: int, words: Messages) -> list[Shown]:
     explained them, and the same input is always asked the same."""
     some = done.source.read(0, min(most, done.summary.n_inputs))
     trace = done.pursuit.run(some.X, progress=False)
-    images = some.X if getattr(done.pursuit.queries, "shape", None) is not None else None
+    images = some.X if done.pursuit.queries.shape is not None else None
     return show(trace, most, images, some.y, some.names, words)
 
 

@@ -59,7 +59,7 @@ class ServedModel:
     def mode(self) -> str:
         """ "case" where rows of a table were learnt from, "game" where facts were stated, and for images and texts."""
         queries = self.pursuit.queries
-        return "case" if getattr(queries, "base", queries).tabular and self.pursuit.learnt else "game"
+        return "case" if queries.ungrouped.tabular and self.pursuit.learnt else "game"
 
     @cached_property
     def info(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class VariableInputs:
     @property
     def shape(self) -> tuple[int, int] | None:
         """(rows, columns) of an image."""
-        return getattr(self.queries, "shape", None)
+        return self.queries.shape
 
     @property
     def units(self) -> IntArray:
