@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import infopursuit as ip
 from infopursuit.calibration.held_out import held_out_rows
@@ -46,6 +47,33 @@ def test_the_shortest_rule_that_is_as_good_as_the_best():
     assert most_accurate.accuracy - outcome.accuracy < 0.03
     tuning = tune({"only": made_up}, 4)
     assert tuning.rule.describe() in str(tuning)
+
+
+def rare_runs(n=20_000, seed=0):
+    """One row of 100 is positive; each of six answers tells a little, and the log odds after them are right."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(n) < 0.01).astype(int)
+    evidence = rng.normal(0.8 * (labels[:, None] - 0.5), 1.0, (n, 6)) * 0.8
+    log_odds = np.log(0.01 / 0.99) + np.concatenate([np.zeros((n, 1)), evidence.cumsum(axis=1)], axis=1)
+    log_posterior = np.stack([-np.logaddexp(0, log_odds), -np.logaddexp(0, -log_odds)], axis=2)
+    gains = np.tile([0.004] * 6 + [0.0], (n, 1))
+    return HeldOutRuns(log_posterior, gains, np.tile(np.arange(7), (n, 1)), np.full(n, 6), labels)
+
+
+def test_a_rule_still_ranks_the_cases_of_a_rare_class():
+    outcomes = rule_outcomes(rare_runs(), 6)
+    best = max(outcome.separation for outcome in outcomes)
+    worst = min(outcome.separation for outcome in outcomes)
+    chosen = choose_rule(rare_runs(), 6)
+    assert worst < best - 0.1  # there is something to lose
+    assert chosen.separation >= 0.5 + 0.9 * (best - 0.5)
+
+
+def test_separation_is_the_area_under_the_roc_curve():
+    made_up = rare_runs(n=3_000)
+    outcome = rule_outcomes(made_up, 6)[-1]
+    p = np.exp(made_up.log_posterior[np.arange(3_000), outcome.stops, 1])
+    assert outcome.separation == pytest.approx(roc_auc_score(made_up.labels, p))
 
 
 def test_figures_of_the_rows_on_which_it_was_chosen_are_not_reported():
