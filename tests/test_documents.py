@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import io
+import pkgutil
 import re
 import shlex
 from pathlib import Path
@@ -63,6 +64,20 @@ def test_the_tests_that_the_paper_page_names_exist():
         files = [f.as_posix() for f, tests in everywhere.items() if test in tests]
         found = [f for f in files if f.endswith(f"tests/{file}" if file else ".py")]
         assert found, f"docs/paper.md names {file}::{test}, which does not exist"
+
+
+def test_the_functions_that_the_paper_page_names_exist():
+    page = (ROOT / "docs/paper.md").read_text()
+    packages = {**dict.fromkeys(infopursuit.LAYERS, "infopursuit."), "testing": "infopursuit.", "benchmarks": ""}
+    named = re.findall(r"`((?:\w+\.)+\w+)`", page)
+    checked = [f"{packages[name.split('.')[0]]}{name}" for name in named if name.split(".")[0] in packages]
+    assert len(checked) > 25
+    for name in checked:
+        assert pkgutil.resolve_name(name) is not None
+
+    # a name of the package that is in no folder of it is that of an earlier version
+    elsewhere = {name.split(".")[0] for name in named} - set(packages) - {"theory"}
+    assert all(part[0].isupper() for part in elsewhere), elsewhere
 
 
 PAGES = [

@@ -64,8 +64,8 @@ class Pursuit(NotebookCard, Generic[B]):
     Parameters
     ----------
     queries: what may be asked.
-    belief: history -> p(y | history), see `infopursuit.pursuit.histories.Belief`.
-    acquisition: history -> utility of every query, see `infopursuit.pursuit.histories.Acquisition`.
+    belief: history -> p(y | history), see `infopursuit.pursuit.protocols.Belief`.
+    acquisition: history -> utility of every query, see `infopursuit.pursuit.protocols.Acquisition`.
     stopping: when to stop.
     patience: the paper's T: a rule must hold at T + 1 checks in a row.
     classes: the labels, 0 to C - 1 where nothing is given. label_name: what they are values of, such as "diagnosis".

@@ -88,10 +88,6 @@ class LatentBelief(Belief[B]):
         """(H, answers) p(answer | history) of one query, on the latent states that have weight."""
         return tables.answer_distribution(self, b, query)
 
-    def describe(self) -> str:
-        """How the posterior is computed."""
-        return "exact"
-
     @abstractmethod
     def latent_states(self, b: B, h: int) -> tuple[FiniteModel, FloatArray, FloatArray]:
         """The states that history h gives weight to, their log-weights (S,), and its evidence (L,)."""
@@ -132,6 +128,10 @@ class Exact(LatentBelief[StateWeights]):
             contains_training_data=model.contains_training_data,
             bytes_per_history=24 * model.n_states + 16 * model.variables.n_slots,
         )
+
+    def describe(self) -> str:
+        """How the posterior is computed."""
+        return "exact"
 
     def init(self) -> StateWeights:
         """The prior."""
