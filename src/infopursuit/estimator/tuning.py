@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr
@@ -243,14 +244,9 @@ def _separating(informed: list[Outcome], outcomes: list[Outcome], share: float) 
     share : float
         The share of the area under the ROC curve above 0.5 that a rule must keep.
     """
-    areas = [outcome.separation for outcome in outcomes]
-    known = [area for area in areas if area is not None]
-    if not known:
-        return informed
-
-    least = 0.5 + share * (max(known) - 0.5)
-    kept = {id(outcome) for outcome, area in zip(outcomes, areas, strict=True) if area is not None and area >= least}
-    return [outcome for outcome in informed if id(outcome) in kept] or informed
+    best = max(outcome.separation for outcome in outcomes)
+    least = 0.5 + share * (best - 0.5)
+    return [outcome for outcome in informed if outcome.separation >= least] or informed
 
 
 @dataclass(frozen=True)
@@ -293,16 +289,17 @@ class Outcome:
         """The mean of -log p(true class) at the stop, in nats."""
         return self.runs.mean(self.runs.loss[np.arange(len(self.runs)), self.stops])
 
-    @property
-    def separation(self) -> float | None:
-        """The area under the ROC curve of the most frequent class against the others; None where one is absent."""
+    @cached_property
+    def separation(self) -> float:
+        """The area under the ROC curve of the most frequent class against the others; 0.5 where one is absent."""
         runs = self.runs
         at_stop = np.arange(len(runs)), self.stops
         frequent = int(np.argmax(runs.prior))
         log_posterior = runs.calibrator.log_posterior(runs.log_posterior[at_stop], runs.n_answers[at_stop])
         others = (runs.labels != frequent).astype(np.int64)
         unlikely = -np.nan_to_num(log_posterior[:, frequent])
-        return area_under_curve(np.stack([-unlikely, unlikely], axis=1), others, runs.weights)
+        area = area_under_curve(np.stack([-unlikely, unlikely], axis=1), others, runs.weights)
+        return 0.5 if area is None else area
 
     def as_accurate_as(self, best: Outcome) -> bool:
         """Whether the accuracy is within one standard error of the paired difference."""
